@@ -1,0 +1,45 @@
+# Every target sets up what it needs in .venv, and is quick when that is there.
+PYTHON ?= python3
+BIN := .venv/bin
+RUN := .venv/.installed
+DEV := .venv/.installed-dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo serve test lint format benchmark clean
+
+demo: $(RUN)  ## index the examples, serve them, ask a question, print the cited reply
+	@$(BIN)/vouch demo
+
+serve: $(RUN) index/manifest.json  ## serve the examples' index, or what config.yaml says
+	@$(BIN)/vouch serve
+
+test: $(DEV)  ## all tests: no network, no GPU, no key
+	@$(BIN)/python -m pytest
+
+lint: $(DEV)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(DEV)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist
+
+index/manifest.json: | $(RUN)
+	@$(BIN)/vouch index examples/corpus --out index
+
+# torch first and by its exact version: it is the one dependency whose newest build may be gigabytes of CUDA.
+$(RUN): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vouch needs Python 3.11 or newer; set PYTHON=")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing into .venv (once, some minutes) ..."
+	@$(PIP) torch==2.13.0
+	@$(PIP) --editable .
+	@touch $@
+
+$(DEV): $(RUN)
+	@$(PIP) --editable '.[dev]'
+	@touch $@

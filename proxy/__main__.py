@@ -1,0 +1,217 @@
+"""The command line.
+
+Signatures and help only: what a command needs (torch alone takes a second to import) is in its own module
+under `proxy.commands`, imported when the command runs, so that `vouch --help` is instant.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from proxy import __version__
+from proxy.errors import VouchError
+
+
+class CheckerOption(StrEnum):
+    """The checkers, for the command line."""
+
+    BUILTIN = "builtin"
+    LLM = "llm"
+
+
+app = typer.Typer(
+    name="vouch",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""
+An OpenAI-compatible proxy that checks and cites every sentence an LLM says against your own documents.
+
+**Start:** `vouch index docs/ --out index`, then `vouch serve --index index --model openai/gpt-4o-mini`, then
+point any OpenAI client's base URL at `http://127.0.0.1:8000/v1`. No key at hand? `vouch demo` shows it all.
+""",
+)
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        help="Settings. Default: $VOUCH_CONFIG, else ./config.yaml where there is one.",
+    ),
+]
+IndexOption = Annotated[
+    Path | None, typer.Option("--index", "-i", help="The folder that `vouch index` wrote. Default: `index`.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def vouch(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Options of every command."""
+    if version:
+        typer.echo(f"vouch {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def serve(
+    config: ConfigOption = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The upstream, by litellm's name: `openai/gpt-4o-mini`, `ollama/llama3.2`; `vouch/extractive` "
+            "and `vouch/demo` answer from the index itself. Replaces the config's upstreams."
+        ),
+    ] = None,
+    api_base: Annotated[str | None, typer.Option(help="The upstream's address, with `/v1`.")] = None,
+    api_key: Annotated[
+        str | None, typer.Option(help="The upstream's key. Better in the environment: `OPENAI_API_KEY`, ….")
+    ] = None,
+    index: IndexOption = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 picks one. Default: 8000.")] = None,
+    checker: Annotated[CheckerOption | None, typer.Option(help="Who checks. Default: builtin.")] = None,
+) -> None:
+    """Serve `/v1/chat/completions` and the rest of the API.
+
+    Examples:
+
+    - `vouch serve` (as config.yaml says)
+
+    - `vouch serve --model openai/gpt-4o-mini --index index`
+
+    - `vouch serve --model openai/llama3.2 --api-base http://127.0.0.1:11434/v1 --index index --port 9000`
+    """
+    upstream = _given(model=model, api_base=api_base, api_key=api_key)
+    _run(
+        "serve",
+        config=config,
+        upstream=upstream,
+        overrides=_sections(
+            server=_given(host=host, port=port),
+            index=_given(path=index and str(index)),
+            checker=_given(name=checker and str(checker)),
+        ),
+    )
+
+
+@app.command("index")
+def index_command(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            show_default=False,
+            help="Files, folders (with all below them), globs, or `-` for standard input. Read are .txt .md .html "
+            ".pdf .docx .jsonl (id, title, text, url) .csv .tsv and MediaWiki dumps (.xml, .xml.bz2).",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The index's folder. Default: `index`.")
+    ] = None,
+    config: ConfigOption = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="A hub id or local folder instead of the packaged all-MiniLM-L6-v2.")
+    ] = None,
+    words: Annotated[int | None, typer.Option(help="Words a passage, about. Default: 100.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail when a document can't be read.")] = False,
+) -> None:
+    """Make documents searchable, or bring an index up to date: only what changed is encoded again.
+
+    The index that stands stays whole until the new one is: stop this at any moment, nothing is lost.
+
+    Examples:
+
+    - `vouch index docs/ --out index`
+
+    - `vouch index 'reports/**/*.pdf' notes.jsonl --out index --strict`
+    """
+    overrides = _sections(index=_given(path=out and str(out), words=words), encoder=_given(model=encoder))
+    _run("index", sources=sources, config=config, overrides=overrides, strict=strict)
+
+
+@app.command()
+def check(
+    text: Annotated[
+        str, typer.Argument(metavar="[TEXT | -]", help="The text; `-` reads standard input.")
+    ] = "-",
+    index: IndexOption = None,
+    config: ConfigOption = None,
+    question: Annotated[str, typer.Option("--question", "-q", help="The question that it answers.")] = "",
+    checker: Annotated[CheckerOption | None, typer.Option(help="Who checks. Default: builtin.")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print content, references and verification as on the wire.")
+    ] = False,
+) -> None:
+    """Check a text against the index: each claim coloured by its verdict, references below.
+
+    Ends with 0 when nothing is nonfactual, else with 3.
+
+    Examples:
+
+    - `vouch check "The Eiffel Tower was completed in 1889." --index index`
+
+    - `pbpaste | vouch check - --index index --json`
+    """
+    overrides = _sections(
+        index=_given(path=index and str(index)), checker=_given(name=checker and str(checker))
+    )
+    _run("check", text=text, config=config, overrides=overrides, question=question, as_json=json)
+
+
+@app.command()
+def demo(
+    question: Annotated[
+        str | None, typer.Argument(help="What to ask; default: one that the example corpus answers.")
+    ] = None,
+) -> None:
+    """See it work: index the example corpus, serve, ask through the OpenAI SDK, print the cited reply.
+
+    The model answers from the corpus itself and plants one error in its first draft. No key, no download.
+    """
+    _run("demo", question=question)
+
+
+@app.command("config")
+def config_command(config: ConfigOption = None) -> None:
+    """Print the effective settings: defaults, config file, environment. Secrets are masked."""
+    _run("config", config=config)
+
+
+def main() -> NoReturn:
+    """The `vouch` command. What goes wrong is one line on standard error and a non-zero exit."""
+    try:
+        app()
+    except VouchError as error:
+        Console(stderr=True, soft_wrap=True).print(f"[bold red]vouch:[/] {escape(error.message)}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(0)
+
+
+def _run(command: str, **options: Any) -> None:
+    importlib.import_module(f"proxy.commands.{command}").run(**options)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _sections(**sections: dict[str, Any]) -> dict[str, Any]:
+    return {name: section for name, section in sections.items() if section}
+
+
+if __name__ == "__main__":
+    main()

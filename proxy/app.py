@@ -1,0 +1,152 @@
+"""The HTTP application: routes, middleware, lifespan."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from proxy.chat import ChatService
+from proxy.errors import BodyTooLargeError, NotFoundError, RequestError, VouchError
+from proxy.gate import Gate
+from proxy.middleware import CancelOnDisconnect, Keys, RequestId, bearer
+from proxy.openai_api.errors import error_headers, error_object, error_status
+from proxy.openai_api.models import find_model, model_object, model_objects
+from proxy.openai_api.passages import passage_object, passage_page
+from proxy.openai_api.request import parse_body, parse_chat
+from proxy.parts import Forwarded, Parts
+from proxy.settings import Settings
+from proxy.types import Json
+
+log = logging.getLogger(__name__)
+
+FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
+"""Routes under `/v1/` that are passed to the upstream that the body's `model` names."""
+
+
+def create_app(parts: Parts, settings: Settings) -> Starlette:
+    """The application over parts that are ready. They are closed when it shuts down."""
+    gate = Gate(settings.server.max_concurrency, settings.server.max_queue)
+    endpoints = Endpoints(parts, settings, ChatService(parts, settings, gate))
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await parts.close()
+
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
+            *(Route(f"/v1/{route}", endpoints.forward, methods=["POST"]) for route in FORWARDED),
+            Route("/v1/models", endpoints.models),
+            Route("/v1/models/{name:path}", endpoints.model),
+            Route("/v1/references/{id}", endpoints.reference),
+            Route("/healthz", endpoints.healthz),
+            Route("/readyz", endpoints.readyz),
+        ],
+        middleware=[
+            Middleware(RequestId),
+            Middleware(Keys, keys=[key.get_secret_value() for key in settings.server.api_keys]),
+            Middleware(CancelOnDisconnect),
+        ],
+        exception_handlers={HTTPException: _not_routed, VouchError: _failed, Exception: _failed},
+        lifespan=lifespan,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """One method per route."""
+
+    parts: Parts
+    settings: Settings
+    chats: ChatService
+
+    async def chat(self, request: Request) -> Response:
+        """A checked reply."""
+        body = await self._body(request)
+        return await self.chats.respond(parse_chat(body, bearer(request.headers)), str(request.base_url))
+
+    async def forward(self, request: Request) -> Response:
+        """The upstream's own answer, as it comes."""
+        body = await self._body(request)
+        name = body.get("model")
+        if name is not None and not isinstance(name, str):
+            raise RequestError("`model` must be a string.", param="model")
+        model = find_model(self.parts.models, name)
+        route = request.url.path.removeprefix("/v1/")
+        if model.forwarder is None:
+            raise NotFoundError(f"The model {model.name!r} has no {route}; it only chats.", param="model")
+        return _relay(await model.forwarder.forward(route, body, bearer(request.headers)))
+
+    async def models(self, _request: Request) -> Response:
+        """Every model."""
+        return JSONResponse(model_objects(self.parts.models))
+
+    async def model(self, request: Request) -> Response:
+        """One model."""
+        return JSONResponse(model_object(self.parts.models, request.path_params["name"]))
+
+    async def reference(self, request: Request) -> Response:
+        """A passage: JSON, or a page for a browser."""
+        passage = self.parts.passages.get(request.path_params["id"])
+        if passage is None:
+            raise NotFoundError(f"No passage {request.path_params['id']!r}; the index may have been rebuilt.")
+        if "text/html" in request.headers.get("accept", ""):
+            return HTMLResponse(passage_page(passage))
+        return JSONResponse(passage_object(passage))
+
+    async def healthz(self, _request: Request) -> Response:
+        """The process answers."""
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(self, _request: Request) -> Response:
+        """There is a corpus to check against and a model to ask."""
+        count = len(self.parts.passages)
+        body = {"status": "ready", "passages": count, "models": list(self.parts.models)}
+        return JSONResponse(body) if count else JSONResponse({**body, "status": "empty index"}, 503)
+
+    async def _body(self, request: Request) -> Json:
+        """The request's JSON object, read no further than the limit."""
+        limit = self.settings.server.max_body_bytes
+        too_large = BodyTooLargeError(f"The body is over {limit:,} bytes (server.max_body_bytes).")
+        if int(request.headers.get("content-length") or 0) > limit:
+            raise too_large
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > limit:
+                raise too_large
+        return parse_body(bytes(body))
+
+
+def _relay(answer: Forwarded) -> Response:
+    async def pieces() -> AsyncIterator[bytes]:
+        try:
+            async for piece in answer.body:
+                yield piece
+        finally:
+            await answer.close()
+
+    return StreamingResponse(pieces(), answer.status, answer.headers)
+
+
+async def _failed(_request: Request, error: Exception) -> Response:
+    return JSONResponse(error_object(error), error_status(error), error_headers(error))
+
+
+async def _not_routed(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    allowed = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    message = f"{request.method} {request.url.path} is not served here. See /v1/models, /v1/chat/completions."
+    return JSONResponse(error_object(NotFoundError(message)), status, allowed)

@@ -1,0 +1,1 @@
+"""Adapters, one heavy dependency each."""

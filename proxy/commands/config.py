@@ -1,0 +1,20 @@
+"""`vouch config`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.syntax import Syntax
+
+from proxy.config import dump, load
+
+
+def run(config: Path | None) -> None:
+    """Prints the effective settings as YAML; plain when it is not read by a person."""
+    text = dump(load(config))
+    console = Console(soft_wrap=True)
+    if console.is_terminal:
+        console.print(Syntax(text, "yaml", background_color="default"))
+    else:
+        print(text, end="")

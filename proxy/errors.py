@@ -1,0 +1,130 @@
+"""The error tree. Each error knows its HTTP status and OpenAI error type; `openai_api.errors` renders it.
+
+A message says what is wrong and what to do about it. The command line prints it as one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class VouchError(Exception):
+    """Everything that Vouch raises on purpose."""
+
+    status = 500
+    type = "server_error"
+    code: str | None = None
+
+    def __init__(self, message: str, *, param: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+
+
+class ConfigError(VouchError):
+    """A setting is unknown, missing or wrong. Raised at start only."""
+
+
+class BrokenIndexError(VouchError):
+    """The index is missing, broken, or was made by another encoder than the one configured."""
+
+
+class SourceError(VouchError):
+    """A source of the index builder can't be found or read at all."""
+
+
+class RequestError(VouchError):
+    """The client's request can't be served as it is."""
+
+    status = 400
+    type = "invalid_request_error"
+
+
+class AuthenticationError(RequestError):
+    """The client's key is missing or wrong."""
+
+    status = 401
+    type = "authentication_error"
+    code = "invalid_api_key"
+
+
+class NotFoundError(RequestError):
+    """No such route, model or reference."""
+
+    status = 404
+    code = "not_found"
+
+
+class BodyTooLargeError(RequestError):
+    """The request body is over `server.max_body_bytes`."""
+
+    status = 413
+    code = "request_too_large"
+
+
+class OverloadedError(VouchError):
+    """More chats are waiting than `server.max_queue` allows."""
+
+    status = 503
+    type = "overloaded_error"
+    code = "overloaded"
+
+
+class VerificationError(VouchError):
+    """The reply could not be verified and `verification.fail_closed` is set."""
+
+    status = 422
+    type = "verification_error"
+    code = "verification_unavailable"
+
+
+class RetrievalError(VouchError):
+    """The corpus can't be searched right now."""
+
+
+class CheckError(VouchError):
+    """The checker as a whole is unavailable."""
+
+
+class UpstreamError(VouchError):
+    """The upstream LLM failed. Status, body and retry headers are the upstream's own where it gave any."""
+
+    status = 502
+    type = "upstream_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        type: str | None = None,  # noqa: A002
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message, param=param)
+        self.status = status if status is not None else self.status
+        self.type = type if type is not None else self.type
+        self.code = code if code is not None else self.code
+        self.headers = dict(headers or {})
+        """Headers for the client, lower case: `retry-after`, `retry-after-ms`, `x-should-retry`,
+        `x-ratelimit-*`."""
+
+
+class UpstreamConnectionError(UpstreamError):
+    """The upstream can't be reached, or the connection broke."""
+
+    code = "upstream_unreachable"
+
+
+class UpstreamTimeoutError(UpstreamError):
+    """The upstream did not answer in time."""
+
+    status = 504
+    code = "upstream_timeout"
+
+
+class UpstreamProtocolError(UpstreamError):
+    """The upstream answered with something that is not a chat completion."""
+
+    code = "upstream_malformed"

@@ -1,0 +1,1 @@
+"""The OpenAI wire format and nothing else."""

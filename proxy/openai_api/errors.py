@@ -1,0 +1,36 @@
+"""Errors as OpenAI's clients know them: `{"error": {"message", "type", "param", "code"}}`."""
+
+from __future__ import annotations
+
+from proxy.errors import OverloadedError, UpstreamError, VerificationError, VouchError
+from proxy.types import Json
+
+
+def error_object(error: Exception) -> Json:
+    """The body. An error that is none of ours says nothing about itself: it may hold secrets."""
+    if isinstance(error, VouchError):
+        fields = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
+    else:
+        fields = {
+            "message": "Internal error. The server's log has it under this request's x-request-id.",
+            "type": "server_error",
+            "param": None,
+            "code": "internal_error",
+        }
+    return {"error": fields}
+
+
+def error_status(error: Exception) -> int:
+    """The HTTP status."""
+    return error.status if isinstance(error, VouchError) else 500
+
+
+def error_headers(error: Exception) -> dict[str, str]:
+    """What clients heed: an upstream's own retry headers; no retry for what a retry can't mend."""
+    if isinstance(error, UpstreamError):
+        return error.headers
+    if isinstance(error, VerificationError):
+        return {"x-should-retry": "false"}
+    if isinstance(error, OverloadedError):
+        return {"retry-after": "1"}
+    return {}

@@ -1,0 +1,60 @@
+"""`/v1/models`: each upstream model and its unchecked alias."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proxy.errors import NotFoundError
+from proxy.openai_api.request import RAW
+from proxy.parts import Model
+from proxy.types import Json
+
+CREATED = 1_767_225_600
+"""The field is required and means nothing here: 2026-01-01."""
+
+
+def find_model(models: Mapping[str, Model], name: str | None) -> Model:
+    """The model of that name, the first where none is named. Raises `NotFoundError` that lists them."""
+    if name is None:
+        return next(iter(models.values()))
+    if name not in models:
+        raise ModelNotFoundError(
+            f"The model {name!r} does not exist. There are {', '.join(models)}.", param="model"
+        )
+    return models[name]
+
+
+class ModelNotFoundError(NotFoundError):
+    """OpenAI's own code for it: clients look at that."""
+
+    code = "model_not_found"
+
+
+def model_objects(models: Mapping[str, Model]) -> Json:
+    """The list of all of them."""
+    data = [one for model in models.values() for one in (_checked(model), _raw(model))]
+    return {"object": "list", "data": data}
+
+
+def model_object(models: Mapping[str, Model], name: str) -> Json:
+    """The one of that name, checked or raw."""
+    model = find_model(models, name.removesuffix(RAW))
+    return _raw(model) if name.endswith(RAW) else _checked(model)
+
+
+def _checked(model: Model) -> Json:
+    return _object(model.name, model.description or "Replies are checked and cited.")
+
+
+def _raw(model: Model) -> Json:
+    return _object(model.name + RAW, f"{model.name} as it is: replies are not checked.")
+
+
+def _object(name: str, description: str) -> Json:
+    return {
+        "id": name,
+        "object": "model",
+        "created": CREATED,
+        "owned_by": "vouch",
+        "description": description,
+    }

@@ -1,0 +1,202 @@
+"""The body of a chat request to what the pipeline needs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from proxy.errors import RequestError
+from proxy.settings import CheckerName
+from proxy.steps.marks import strip_marks
+from proxy.types import Chat, CitationStyle, Json, RetrievalMode
+
+_NOT_FORWARDED = ("vouch", "stream", "stream_options")
+
+RAW = "-raw"
+"""Suffix of the alias under which a model answers unchecked."""
+
+OURS = ("annotations", "references", "verification")
+"""Fields of an assistant message that we put there."""
+
+
+class RequestDocument(BaseModel):
+    """A document sent with the request, to check against instead of the corpus."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1)
+    id: str = ""
+    title: str = ""
+    url: str = ""
+
+
+class RequestOptions(BaseModel):
+    """The `vouch` object of a request; what is left out is as configured."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_rounds: int | None = Field(None, ge=0, le=10)
+    top_k: int | None = Field(None, ge=1, le=100)
+    checker: CheckerName | None = None
+    retrieval: RetrievalMode | None = None
+    deadline: float | None = Field(None, gt=0)
+    citation_style: CitationStyle | None = None
+    fail_closed: bool | None = None
+    documents: tuple[RequestDocument, ...] | None = Field(None, min_length=1, max_length=1000)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A chat request, understood. `model` is the client's word for it, without the raw suffix."""
+
+    chat: Chat
+    model: str | None
+    raw: bool
+    stream: bool
+    include_usage: bool
+    format: Literal["markdown", "json"]
+    options: RequestOptions
+
+
+def parse_body(body: bytes) -> Json:
+    """The JSON object in a request body. Raises `RequestError`."""
+    try:
+        tree = json.loads(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RequestError(f"The body is not valid UTF-8 (byte {error.start}).") from None
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"The body is not valid JSON: {error}.") from None
+    if not isinstance(tree, dict):
+        raise RequestError(f"The body must be a JSON object, not {_kind(tree)}.")
+    if b"\\ud" in body.lower():
+        _refuse_lone_surrogates(tree)
+    return tree
+
+
+def parse_chat(body: Json, api_key: str | None = None) -> ChatRequest:
+    """A chat request out of its body. Raises `RequestError` that names the parameter."""
+    options = parse_options(body.get("vouch"))
+    messages = _messages(body)
+    model = _typed(body, "model", str)
+    stream = _typed(body, "stream", bool) or False
+    stream_options = _typed(body, "stream_options", dict) or {}
+    _typed(body, "n", int)
+    name = model.removesuffix(RAW) if model else None
+    forwarded = {
+        key: value for key, value in body.items() if key not in ("vouch", "stream", "stream_options")
+    }
+    forwarded["messages"] = [clean(message) for message in messages]
+    return ChatRequest(
+        chat=Chat(forwarded, question=question(messages), api_key=api_key),
+        model=name,
+        raw=model is not None and model != name,
+        stream=stream,
+        include_usage=bool(stream_options.get("include_usage")),
+        format="json" if _wants_json(body) else "markdown",
+        options=options,
+    )
+
+
+def parse_options(given: Any) -> RequestOptions:
+    """The `vouch` object. Raises `RequestError` with the nearest key for one that does not exist."""
+    if given is None:
+        return RequestOptions()
+    if not isinstance(given, Mapping):
+        raise RequestError(f"`vouch` must be an object, not {_kind(given)}.", param="vouch")
+    try:
+        return RequestOptions.model_validate(given)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        param = ".".join(["vouch", *map(str, detail["loc"])])
+        if detail["type"] != "extra_forbidden":
+            raise RequestError(f"{param}: {detail['msg']}.", param=param) from None
+        nested = len(detail["loc"]) > 1
+        known = list((RequestDocument if nested else RequestOptions).model_fields)
+        near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
+        raise RequestError(f"Unknown option {param}. {hint}", param=param) from None
+
+
+def clean(message: Json) -> Json:
+    """A message as the upstream shall see it: an assistant's turn without what we added to it."""
+    if message.get("role") != "assistant":
+        return message
+    kept = {key: value for key, value in message.items() if key not in OURS}
+    content = kept.get("content")
+    if isinstance(content, str):
+        kept["content"] = strip_marks(content)
+    elif isinstance(content, list):
+        kept["content"] = [
+            {**part, "text": strip_marks(part["text"])} if _is_text(part) else part for part in content
+        ]
+    return kept
+
+
+def question(messages: list[Json]) -> str:
+    """The plain text of the last user turn; parts that are no text (images, audio) are left out."""
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            content = message.get("content")
+            if isinstance(content, list):
+                return "\n".join(part["text"] for part in content if _is_text(part))
+            return content if isinstance(content, str) else ""
+    return ""
+
+
+def _messages(body: Json) -> list[Json]:
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise RequestError("`messages` must be a list of at least one message.", param="messages")
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise RequestError("Each message must be an object with a `role`.", param=f"messages.{index}")
+        if not isinstance(message.get("content"), str | list | None):
+            raise RequestError(
+                f"`content` must be a string or a list of parts, not {_kind(message['content'])}.",
+                param=f"messages.{index}.content",
+            )
+    return messages
+
+
+def _typed(body: Json, key: str, kind: type[Any]) -> Any:
+    value = body.get(key)
+    if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+        raise RequestError(f"`{key}` must be {_NAMES[kind]}, not {_kind(value)}.", param=key)
+    return value
+
+
+_NAMES: dict[type[Any], str] = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    dict: "an object",
+    list: "a list",
+    type(None): "null",
+}
+
+
+def _kind(value: Any) -> str:
+    return _NAMES.get(type(value), type(value).__name__)
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+
+
+def _wants_json(body: Json) -> bool:
+    wanted = body.get("response_format")
+    return isinstance(wanted, Mapping) and wanted.get("type") in ("json_object", "json_schema")
+
+
+def _refuse_lone_surrogates(tree: Json) -> None:
+    """JSON can spell half a character ("\\ud800"), which no upstream could be sent."""
+    try:
+        json.dumps(tree, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise RequestError("The body holds half a surrogate pair (\\ud800 to \\udfff alone).") from None

@@ -1,0 +1,202 @@
+"""What became of a chat, as a chat completion."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from proxy.errors import VerificationError
+from proxy.pipeline import Answer
+from proxy.steps.annotate import Annotated, Reference, annotate
+from proxy.types import Attempt, CitationStyle, Evidence, Finding, Json, Outcome, Passage, Usage, Verdict
+
+Status = Literal["ok", "partial", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice, ready for the wire. `content` may be cut at `cuts` without splitting a mark; it is no
+    string only where the upstream's was none."""
+
+    raw: Json
+    content: Any
+    cuts: tuple[int, ...]
+    annotations: list[Json]
+    references: list[Json]
+    verification: Json
+
+
+def choices(
+    answer: Answer, style: CitationStyle, url_of: Callable[[Passage], str], *, fail_closed: bool
+) -> list[Choice]:
+    """The choices of an answer. Raises `VerificationError` where one could not be checked and must be."""
+    rendered = [choice(outcome, style, url_of) for outcome in answer.outcomes]
+    if fail_closed and any(one.verification["status"] != "ok" for one in rendered):
+        reasons = {outcome.answer.error for outcome in answer.outcomes} - {""}
+        why = "; ".join(sorted(reasons)) or "some claims could not be checked"
+        raise VerificationError(f"The reply could not be verified: {why}.")
+    return rendered
+
+
+def choice(outcome: Outcome, style: CitationStyle, url_of: Callable[[Passage], str]) -> Choice:
+    """The best attempt, annotated."""
+    attempt = outcome.answer
+    draft = attempt.draft
+    annotated = annotate(draft.text, attempt.findings, style if draft.editable else "none", url_of)
+    untouched = (draft.choice.get("message") or {}).get("content")
+    return Choice(
+        raw=draft.choice,
+        content=annotated.content if draft.editable and draft.text else untouched,
+        cuts=annotated.cuts if draft.editable else (),
+        annotations=[annotation(reference) for reference in annotated.references],
+        references=[reference_object(reference) for reference in annotated.references],
+        verification=verification(outcome, annotated),
+    )
+
+
+def completion(answer: Answer, rendered: list[Choice]) -> Json:
+    """A `chat.completion`: all that the upstream sent, with the choices checked, references, verification.
+
+    With several choices each carries its own references and verification, numbered on its own; those at
+    the top are the first's.
+    """
+    several = len(rendered) > 1
+    return {
+        "id": new_id(),
+        "created": int(time.time()),
+        **answer.reply.raw,
+        "object": "chat.completion",
+        "choices": [_choice_object(index, one, several) for index, one in enumerate(rendered)],
+        "usage": usage(answer),
+        "references": rendered[0].references,
+        "verification": rendered[0].verification,
+    }
+
+
+def message_fields(one: Choice) -> Json:
+    """What the upstream's message held beside its content. Its own annotations are left out where the text
+    was touched: their offsets no longer hold."""
+    message = one.raw.get("message") or {}
+    touched = one.content != message.get("content")
+    dropped = {"role", "content", "annotations"} if touched else {"role", "content"}
+    return {key: value for key, value in message.items() if key not in dropped}
+
+
+def _choice_object(index: int, one: Choice, several: bool) -> Json:
+    fields = message_fields(one)
+    annotations = [*(fields.pop("annotations", None) or []), *one.annotations]
+    message = {"role": "assistant", "content": one.content, **fields, "annotations": annotations}
+    own = {"references": one.references, "verification": one.verification} if several else {}
+    return {**one.raw, "index": index, "message": message, **own}
+
+
+def usage(answer: Answer) -> Json:
+    """The usage of the call that wrote the text, as its provider gave it, and of verification."""
+    attempt = answer.outcomes[0].answer
+    written_first = len(answer.outcomes) > 1 or answer.outcomes[0].best == 0
+    base = answer.reply.raw.get("usage") if written_first else _usage_object(attempt.usage)
+    return {**(base or _usage_object(answer.writing)), "verification": _usage_object(answer.verification)}
+
+
+def annotation(reference: Reference) -> Json:
+    """OpenAI's `url_citation`, over the reference's first mark."""
+    start, end = reference.spans[0]
+    return {
+        "type": "url_citation",
+        "url_citation": {
+            "start_index": start,
+            "end_index": end,
+            "url": reference.url,
+            "title": reference.title,
+            "content": reference.evidence.passage.text,
+        },
+    }
+
+
+def reference_object(reference: Reference) -> Json:
+    """An entry of `references`."""
+    evidence = reference.evidence
+    return {
+        "n": reference.n,
+        "id": evidence.passage.id,
+        "title": reference.title,
+        "section": evidence.passage.section,
+        "url": reference.url,
+        "text": evidence.passage.text,
+        "quote": evidence.quote,
+        "score": _score(evidence),
+        "spans": [list(span) for span in reference.spans],
+    }
+
+
+def verification(outcome: Outcome, annotated: Annotated) -> Json:
+    """`verification`: the verdict on each claim of the content, and how the attempts before it fared."""
+    return {
+        "status": status(outcome.answer),
+        "rounds": len(outcome.attempts) - 1,
+        "claims": [
+            {
+                "start": located.start,
+                "end": located.end,
+                "text": located.finding.claim.text,
+                "verdict": str(located.finding.verdict),
+                "score": round(located.finding.score, 4),
+                "references": list(located.references),
+            }
+            for located in annotated.claims
+        ],
+        "attempts": [
+            {"nonfactual": [_failed(finding) for finding in attempt.nonfactual]}
+            for attempt in outcome.attempts
+        ],
+        "best": outcome.best,
+        **({"error": outcome.answer.error} if outcome.answer.error else {}),
+    }
+
+
+def status(attempt: Attempt) -> Status:
+    """`ok`: every claim was checked; `skipped`: none of those that could be was; `partial`: some were."""
+    verdicts = [finding.verdict for finding in attempt.findings]
+    if Verdict.UNVERIFIED not in verdicts:
+        return "ok"
+    checked = set(verdicts) - {Verdict.UNVERIFIED, Verdict.NOT_CHECKABLE}
+    return "partial" if checked else "skipped"
+
+
+def _failed(finding: Finding) -> Json:
+    """A nonfactual claim with the passage that came nearest to deciding it."""
+    decisive = [one for one in finding.evidence if one.judgement and one.judgement.verdict is finding.verdict]
+    nearest = max(decisive, key=lambda one: one.judgement.score if one.judgement else 0.0, default=None)
+    passage = nearest.passage if nearest else None
+    return {
+        "text": finding.claim.text,
+        "verdict": str(finding.verdict),
+        "reason": nearest.judgement.reason if nearest and nearest.judgement else "no passage was found",
+        "evidence": passage
+        and {
+            "id": passage.id,
+            "title": passage.title,
+            "url": passage.url,
+            "quote": nearest.quote if nearest else "",
+        },
+    }
+
+
+def new_id() -> str:
+    """An id for a completion whose upstream gave none."""
+    return f"chatcmpl-{uuid.uuid4().hex}"
+
+
+def _usage_object(spent: Usage) -> Json:
+    return {
+        "prompt_tokens": spent.prompt_tokens,
+        "completion_tokens": spent.completion_tokens,
+        "total_tokens": spent.prompt_tokens + spent.completion_tokens,
+    }
+
+
+def _score(evidence: Evidence) -> float:
+    return round(evidence.judgement.score if evidence.judgement else evidence.score, 4)

@@ -1,0 +1,80 @@
+"""What became of a chat, as server-sent events."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from proxy.openai_api.response import Choice, message_fields, new_id
+from proxy.types import Json
+
+DONE = b"data: [DONE]\n\n"
+
+
+def event(data: Json) -> bytes:
+    """One event. JSON has no raw line breaks, so that it is one line always."""
+    return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """Makes the chunks of one stream: one id, creation time and model throughout."""
+
+    model: str
+    id: str = field(default_factory=new_id)
+    created: int = field(default_factory=lambda: int(time.time()))
+    usage: bool = False
+    """Whether the client asked for usage: each chunk but the last then says `null`."""
+
+    def role(self, n: int = 1) -> list[Json]:
+        """The first chunk of each choice."""
+        return [self._chunk(index, {"role": "assistant", "content": ""}) for index in range(n)]
+
+    def heartbeat(self) -> Json:
+        """A chunk that says nothing. Not an SSE comment: those break clients."""
+        return self._chunk(0, {})
+
+    def content(self, index: int, choice: Choice) -> Iterator[Json]:
+        """The message in pieces that end at claims, then the finish chunk with everything about it."""
+        fields = message_fields(choice)
+        annotations = [*(fields.pop("annotations", None) or []), *choice.annotations]
+        calls = fields.pop("tool_calls", None)
+        logprobs = {"logprobs": choice.raw["logprobs"]} if choice.raw.get("logprobs") else {}
+        if fields := {key: value for key, value in fields.items() if value is not None}:
+            yield self._chunk(index, fields)
+        whole = choice.content if isinstance(choice.content, str) else ""
+        if choice.content and not whole:
+            yield self._chunk(index, {"content": choice.content})
+        for piece in _pieces(whole, choice.cuts):
+            yield self._chunk(index, {"content": piece}, **logprobs)
+        if calls:
+            yield self._chunk(index, {"tool_calls": [{"index": at, **call} for at, call in enumerate(calls)]})
+        yield self._chunk(
+            index, {"annotations": annotations}, finish_reason=choice.raw.get("finish_reason") or "stop"
+        ) | {"references": choice.references, "verification": choice.verification}
+
+    def usage_chunk(self, usage: Json) -> Json:
+        """The last chunk, for a client that asked for usage."""
+        return {**self._envelope(), "choices": [], "usage": usage}
+
+    def _envelope(self) -> Json:
+        return {
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+        }
+
+    def _chunk(self, index: int, delta: Json, finish_reason: str | None = None, **extra: object) -> Json:
+        choice = {"index": index, "delta": delta, **extra, "finish_reason": finish_reason}
+        return {**self._envelope(), "choices": [choice], **({"usage": None} if self.usage else {})}
+
+
+def _pieces(content: str, cuts: tuple[int, ...]) -> Iterator[str]:
+    start = 0
+    for end in (*cuts, len(content)):
+        if end > start:
+            yield content[start:end]
+            start = end

@@ -1,0 +1,144 @@
+"""Every setting, its type, its bounds and its default. `config.yaml` holds the same with a comment each."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from proxy.types import CitationStyle, RetrievalMode
+
+CheckerName = Literal["builtin", "llm"]
+PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
+
+
+class Section(BaseModel):
+    """Frozen, and no key that we don't know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class Server(Section):
+    """Where and how the proxy listens, and what it bounds."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(8000, ge=0, le=65535)
+    public_url: str | None = None
+    api_keys: tuple[SecretStr, ...] = ()
+    max_body_bytes: int = Field(20_000_000, ge=1_000)
+    max_concurrency: int = Field(64, ge=1)
+    max_queue: int = Field(256, ge=0)
+    heartbeat: float = Field(10.0, gt=0, le=15)
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Upstream(Section):
+    """One model that clients can name."""
+
+    model: str
+    name: str = ""
+    api_base: str | None = None
+    api_key: SecretStr | None = None
+    client_key: bool = False
+    client: Literal["auto", "http", "litellm"] = "auto"
+    timeout: float = Field(120.0, gt=0)
+    connect_timeout: float = Field(10.0, gt=0)
+    max_retries: int = Field(2, ge=0, le=10)
+    max_reply_bytes: int = Field(20_000_000, ge=1_000)
+    params: dict[str, object] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if not self.name:
+            provider, _, rest = self.model.partition("/")
+            name = self.model if provider == "vouch" or not rest else rest
+            object.__setattr__(self, "name", name)
+        return self
+
+
+class Index(Section):
+    """The corpus."""
+
+    path: str = "index"
+    words: int = Field(100, ge=20, le=1000)
+
+
+class Encoder(Section):
+    """The model that turns text into vectors."""
+
+    model: str = "all-MiniLM-L6-v2"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    batch_size: int = Field(64, ge=1, le=4096)
+    threads: int | None = Field(None, ge=1)
+
+
+class Retrieval(Section):
+    """How passages are found for a claim."""
+
+    mode: RetrievalMode = "hybrid"
+    top_k: int = Field(5, ge=1, le=100)
+    threshold: float | Literal["auto"] = "auto"
+
+
+class LLMChecker(Section):
+    """The checker that asks an LLM."""
+
+    model: str | None = None
+    prompt: PromptName = "ceg"
+    concurrency: int = Field(8, ge=1, le=256)
+    timeout: float = Field(30.0, gt=0)
+
+
+class Checker(Section):
+    """Which checker decides, and its own settings."""
+
+    name: CheckerName = "builtin"
+    llm: LLMChecker = LLMChecker()
+
+
+class Regeneration(Section):
+    """The loop of CEG section 3.4."""
+
+    max_rounds: int = Field(1, ge=0, le=10)
+
+
+class Verification(Section):
+    """Bounds of the check, and what happens when it is not possible."""
+
+    deadline: float = Field(60.0, gt=0)
+    max_claims: int = Field(500, ge=1)
+    fail_closed: bool = False
+
+
+class Citation(Section):
+    """How references show in the text."""
+
+    style: CitationStyle = "brackets"
+
+
+DEFAULT_UPSTREAMS = (Upstream(model="vouch/extractive"), Upstream(model="vouch/demo"))
+
+
+class Settings(Section):
+    """All of it."""
+
+    server: Server = Server()
+    upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
+    index: Index = Index()
+    encoder: Encoder = Encoder()
+    retrieval: Retrieval = Retrieval()
+    checker: Checker = Checker()
+    regeneration: Regeneration = Regeneration()
+    verification: Verification = Verification()
+    citation: Citation = Citation()
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [upstream.name for upstream in self.upstreams]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two upstreams are named {name!r}; give one of them another `name`")
+        wanted = self.checker.llm.model
+        if wanted is not None and wanted not in names:
+            raise ValueError(f"checker.llm.model {wanted!r} is no upstream; there are {', '.join(names)}")
+        return self

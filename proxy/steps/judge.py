@@ -1,0 +1,109 @@
+"""From judgements to findings, and from attempts to the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from proxy.types import Attempt, Claim, Evidence, Finding, Judgement, Pair, Usage, Verdict
+
+JOINT = "\n\n"
+"""Between passages that are checked together."""
+
+
+def pair(claim: Claim, evidence: Sequence[Evidence], context: str, question: str) -> Pair:
+    """What the checker is asked of a claim and one passage, or several joined (CEG section 3.3)."""
+    return Pair(
+        claim=claim.plain,
+        evidence=JOINT.join(one.passage.text for one in evidence),
+        context=context,
+        question=question,
+        title=evidence[0].passage.title,
+    )
+
+
+def judged(evidence: Sequence[Evidence], judgements: Sequence[Judgement]) -> tuple[Evidence, ...]:
+    """Each passage with its own judgement."""
+    return tuple(
+        replace(one, judgement=judgement) for one, judgement in zip(evidence, judgements, strict=True)
+    )
+
+
+def decide(claim: Claim, evidence: Sequence[Evidence]) -> Finding:
+    """The finding of a claim whose passages were each judged alone.
+
+    Entailment goes before contradiction, that before neutral (RefChecker section 3.4). Unlike there, a
+    passage whose check failed leaves a claim that no other passage supports UNVERIFIED: it might have
+    been the one. No passage at all means UNSUPPORTED.
+    """
+    by_verdict = {
+        verdict: tuple(one for one in evidence if _verdict(one) is verdict)
+        for verdict in (Verdict.SUPPORTED, Verdict.UNVERIFIED, Verdict.CONTRADICTED)
+    }
+    verdict = next((verdict for verdict, group in by_verdict.items() if group), Verdict.UNSUPPORTED)
+    cited = by_verdict[Verdict.SUPPORTED]
+    return Finding(claim, verdict, _score(evidence), tuple(evidence), _best_first(cited), _usage(evidence))
+
+
+def pairs_of(evidence: Sequence[Evidence]) -> list[tuple[Evidence, ...]]:
+    """Every two of the passages, for a claim that only all of them together bear out."""
+    return list(combinations(evidence, 2))
+
+
+def carried_together(
+    finding: Finding, groups: Sequence[tuple[Evidence, ...]], judgements: Sequence[Judgement]
+) -> Finding:
+    """The finding with what joined passages said: supported by the best group that supports it, if any."""
+    finding = replace(finding, usage=sum((one.usage for one in judgements), finding.usage))
+    supporting = [
+        (judgement.score, group)
+        for group, judgement in zip(groups, judgements, strict=True)
+        if judgement.verdict is Verdict.SUPPORTED
+    ]
+    if not supporting:
+        return finding
+    score, group = max(supporting, key=lambda scored: scored[0])
+    joint = Judgement(Verdict.SUPPORTED, score, reason="together with another passage")
+    cited = tuple(replace(one, judgement=joint) for one in group)
+    return replace(finding, verdict=Verdict.SUPPORTED, score=score, cited=cited)
+
+
+def unchecked(claim: Claim, evidence: Sequence[Evidence] = ()) -> Finding:
+    """The finding of a claim that nobody checked: because it needs no check, or because none was possible."""
+    verdict = Verdict.UNVERIFIED if claim.checkable else Verdict.NOT_CHECKABLE
+    return Finding(claim, verdict, evidence=tuple(evidence))
+
+
+def best(attempts: Sequence[Attempt]) -> int:
+    """The attempt with the fewest claims that did not hold, the earliest of equals (CEG, section 3.4).
+
+    A claim that could not be checked counts as one that did not hold, so a failed check never wins. And an
+    attempt that supports nothing any more, a refusal say, is no improvement on a first one that did.
+    """
+    worth = [_count(attempt, Verdict.SUPPORTED) for attempt in attempts]
+    eligible = [index for index, supported in enumerate(worth) if index == 0 or supported or not worth[0]]
+    return min(eligible, key=lambda index: _count(attempts[index], *_NOT_HOLDING))
+
+
+_NOT_HOLDING = (Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED)
+
+
+def _count(attempt: Attempt, *verdicts: Verdict) -> int:
+    return sum(finding.verdict in verdicts for finding in attempt.findings)
+
+
+def _verdict(evidence: Evidence) -> Verdict:
+    return evidence.judgement.verdict if evidence.judgement else Verdict.UNVERIFIED
+
+
+def _score(evidence: Sequence[Evidence]) -> float:
+    return max((one.judgement.score for one in evidence if one.judgement), default=0.0)
+
+
+def _usage(evidence: Sequence[Evidence]) -> Usage:
+    return sum((one.judgement.usage for one in evidence if one.judgement), Usage())
+
+
+def _best_first(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    return tuple(sorted(evidence, key=lambda one: -one.judgement.score if one.judgement else 0.0))

@@ -1,0 +1,302 @@
+"""The values that flow through Vouch, in order of appearance, and the Protocols between its rooms.
+
+All offsets are Unicode code points, end exclusive. All scores are floats in [0, 1] unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Json = dict[str, Any]
+Vectors = NDArray[np.float32]
+Language = Literal["en", "zh"]
+RetrievalMode = Literal["dense", "lexical", "hybrid"]
+CitationStyle = Literal["brackets", "markdown", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that LLM calls cost, as the providers count them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens
+        )
+
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens - other.prompt_tokens, self.completion_tokens - other.completion_tokens
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One conversation on its way to an upstream.
+
+    `body` is the client's request, cleaned of everything that is ours; `body["messages"]` always exists.
+    What we do not know in it is forwarded as it is. `question` is the plain text of the last user turn.
+    `api_key` is the client's own bearer token, for upstreams that are configured to be called with it.
+    """
+
+    body: Json
+    question: str = ""
+    api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One reply text of the upstream LLM.
+
+    `text` is empty where the model said nothing (a tool call, say). `choice` is the wire object that
+    carried it; only `openai_api` and `backends/upstream` look inside.
+    """
+
+    text: str
+    choice: Json = field(repr=False)
+    editable: bool = True
+    """False where the text must come back untouched: beside tool calls, or with log-probabilities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of an upstream: a draft per choice, what it cost, and the wire object as it came."""
+
+    drafts: tuple[Draft, ...]
+    usage: Usage
+    raw: Json = field(repr=False)
+
+
+class Verdict(StrEnum):
+    """What checking a claim came to."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNSUPPORTED = "unsupported"
+    """No passage decides it."""
+    NOT_CHECKABLE = "not_checkable"
+    """A greeting, a question, code, an opinion: nothing that documents could bear out."""
+    UNVERIFIED = "unverified"
+    """The check itself failed or ran out of time."""
+
+    @property
+    def nonfactual(self) -> bool:
+        """CEG's word: the claim was checked and did not hold."""
+        return self in (Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A span of a draft that can be checked on its own: `draft[start:end] == text`.
+
+    A citation mark for the claim belongs at `end`. `plain` is the text without Markdown, for retrieval
+    and checking. A claim that is not `checkable` (question, greeting, offer, opinion, meta-sentence) is
+    listed, but never looked up.
+    """
+
+    start: int
+    end: int
+    text: str
+    plain: str
+    checkable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of the corpus, or of a request, as plain text.
+
+    `id` is unique in its corpus and the same each time it is read. `sections` are the offsets in `text`,
+    ascending, where a section begins, each with its heading; headings are not part of `text`. `title` is
+    never empty; `url` may be.
+    """
+
+    id: str
+    title: str
+    text: str
+    url: str = ""
+    sections: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """About 100 words of one document of the corpus: what is indexed, retrieved and cited.
+
+    `text` is the document's plain text at `start:end`. `id` is stable: it depends only on the document's
+    id and the text.
+    """
+
+    id: str
+    document_id: str
+    title: str
+    section: str
+    text: str
+    url: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a checker is asked: does `evidence` fully support `claim`?
+
+    `claim` is plain text. `context` is what a claim that leans on its context needs to be understood
+    (the sentence before, say), empty for one that stands alone. `question` is the user's. `evidence` is
+    one passage's text, or several joined by a blank line; `title` is that of the first.
+    """
+
+    claim: str
+    evidence: str
+    context: str = ""
+    question: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A checker's answer to one pair.
+
+    `verdict` is SUPPORTED, CONTRADICTED, UNSUPPORTED or, where the check failed, UNVERIFIED. `score` is
+    the probability that the evidence fully supports the claim (a checker without one says 1 or 0), so an
+    UNVERIFIED judgement has score 0. `quote` is the span of `Pair.evidence` that decided it, or None.
+    `reason` is the checker's own words: its reasoning, or what failed.
+    """
+
+    verdict: Verdict
+    score: float = 0.0
+    quote: tuple[int, int] | None = None
+    reason: str = ""
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage retrieved for a claim, with its retrieval score and, once checked, the judgement.
+
+    `score` is the cosine similarity in [-1, 1], or, of a passage that only the lexical search found, 0.
+    `judgement.quote` is a span of `passage.text`.
+    """
+
+    passage: Passage
+    score: float
+    judgement: Judgement | None = None
+
+    @property
+    def quote(self) -> str:
+        """The evidence sentence, or the whole passage where the checker named none."""
+        span = self.judgement.quote if self.judgement else None
+        return self.passage.text[slice(*span)] if span else self.passage.text
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A claim, what became of it, and the evidence it was held against, best first.
+
+    `cited` are the passages that carry it: empty unless the verdict is SUPPORTED, never empty then.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    score: float = 0.0
+    evidence: tuple[Evidence, ...] = ()
+    cited: tuple[Evidence, ...] = ()
+    usage: Usage = Usage()
+    """What all judgements of the claim cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One draft of the loop with its findings, in the order of the draft."""
+
+    draft: Draft
+    usage: Usage
+    findings: tuple[Finding, ...] = ()
+    error: str = ""
+    """Why checking was not possible at all; the findings are then all UNVERIFIED or NOT_CHECKABLE."""
+
+    @property
+    def nonfactual(self) -> tuple[Finding, ...]:
+        """The findings whose claim was checked and did not hold."""
+        return tuple(finding for finding in self.findings if finding.verdict.nonfactual)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the loop made of one choice: every attempt in order, and which of them is the answer."""
+
+    attempts: tuple[Attempt, ...]
+    best: int
+    usage: Usage = Usage()
+    """What checking and re-prompting cost: all calls but the one that wrote the first draft."""
+
+    @property
+    def answer(self) -> Attempt:
+        """The attempt that the client gets."""
+        return self.attempts[self.best]
+
+
+class LLM(Protocol):
+    """An upstream chat model. Raises `errors.UpstreamError` and its children, nothing else."""
+
+    async def complete(self, chat: Chat) -> Reply:
+        """The whole reply at once."""
+        ...
+
+    def stream(self, chat: Chat) -> AsyncIterator[Json]:
+        """The reply as `chat.completion.chunk` objects, unchanged, without the closing `[DONE]`."""
+        ...
+
+
+class Encoder(Protocol):
+    """Texts to unit vectors. Blocking: callers leave the event loop first."""
+
+    @property
+    def name(self) -> str:
+        """The model's id, as the index's manifest records it."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension), float32, each row of Euclidean length 1."""
+        ...
+
+
+class Retriever(Protocol):
+    """The corpus, searchable."""
+
+    async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+        """Per query at most k passages, best first. Raises `errors.RetrievalError`."""
+        ...
+
+
+class Passages(Protocol):
+    """The corpus, addressable."""
+
+    def get(self, passage_id: str) -> Passage | None:
+        """The passage of that id, or None."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+class Checker(Protocol):
+    """Decides whether evidence bears a claim out."""
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        """One judgement per pair, in order. A pair that fails alone is UNVERIFIED; raises
+        `errors.CheckError` when the checker as a whole is unavailable."""
+        ...
+
+
+Checkers = Mapping[str, Checker]

@@ -1,0 +1,107 @@
+"""Marks, offsets and references."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxy.steps.annotate import Annotated, annotate
+from proxy.types import CitationStyle, Claim, Evidence, Finding, Passage, Verdict
+
+
+Ends = list[tuple[int, int, list[Passage]]]
+
+
+def passage(name: str, url: str = "", title: str = "", section: str = "") -> Passage:
+    return Passage(name, f"{name}.md", title, section, f"Text of {name}.", url, 0, 10)
+
+
+def findings(draft: str, ends: Ends) -> list[Finding]:
+    return [
+        Finding(
+            Claim(start, end, draft[start:end], draft[start:end]),
+            Verdict.SUPPORTED if cited else Verdict.UNSUPPORTED,
+            cited=tuple(Evidence(one, 0.5) for one in cited),
+        )
+        for start, end, cited in ends
+    ]
+
+
+def run(
+    draft: str, ends: list[tuple[int, int, list[Passage]]], style: CitationStyle = "brackets"
+) -> Annotated:
+    return annotate(draft, findings(draft, ends), style, lambda one: f"http://here/{one.id}")
+
+
+def test_marks_stand_after_their_claims_numbered_by_first_appearance() -> None:
+    a, b = passage("a"), passage("b")
+    annotated = run("One. Two. 三。", [(0, 4, [b]), (5, 9, [a, b]), (10, 12, [])])
+    assert annotated.content == "One.[1] Two.[1][2] 三。"
+    assert [(r.n, r.evidence.passage.id, r.spans) for r in annotated.references] == [
+        (1, "b", ((4, 7), (12, 15))),
+        (2, "a", ((15, 18),)),
+    ]
+    assert [(c.start, c.end, c.references) for c in annotated.claims] == [
+        (0, 4, (1,)),
+        (8, 12, (1, 2)),
+        (19, 21, ()),
+    ]
+
+
+def test_markdown_style_links_and_none_leaves_the_text_alone() -> None:
+    a = passage("a", url="https://x.example/a_(b) c")
+    linked = run("One.", [(0, 4, [a])], "markdown")
+    assert linked.content == "One.[[1](https://x.example/a_%28b%29%20c)]"
+    plain = run("One.", [(0, 4, [a])], "none")
+    assert plain.content == "One."
+    assert plain.references[0].spans == ((0, 4),)
+
+
+def test_urls_and_titles_are_unique_and_never_empty() -> None:
+    same = {"url": "https://x.example/doc", "title": "Doc"}
+    cited = [
+        passage("a", **same, section="Intro"),
+        passage("b", **same, section="Intro"),
+        passage("c", **same),
+        passage("d"),
+        passage("e", url="javascript:alert(1)", title=" "),
+    ]
+    references = run("One.", [(0, 4, cited)]).references
+    assert [r.url for r in references] == [
+        "https://x.example/doc",
+        "https://x.example/doc#2",
+        "https://x.example/doc#3",
+        "http://here/d",
+        "http://here/e",
+    ]
+    assert [r.title for r in references] == ["Doc: Intro", "Doc: Intro (2)", "Doc", "d.md", "e.md"]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_every_offset_is_right_whatever_is_cited(data: st.DataObject) -> None:
+    draft = data.draw(st.text(min_size=1, max_size=60))
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(draft)), min_size=2, max_size=8)))
+    pool = [passage(name) for name in "abcd"]
+    cited = st.lists(st.sampled_from(pool), max_size=3, unique=True)
+    spans = [(s, e, data.draw(cited)) for s, e in itertools.pairwise(cuts)]
+    for style in ("brackets", "markdown", "none"):
+        annotated = run(draft, spans, style)
+        content = annotated.content
+        for located in annotated.claims:
+            assert content[located.start : located.end] == located.finding.claim.text
+        marks = {span for r in annotated.references for span in r.spans}
+        for reference in annotated.references:
+            for start, end in reference.spans:
+                assert style == "none" or content[start:end].startswith(("[", f"[[{reference.n}]"))
+                assert style == "none" or str(reference.n) in content[start:end]
+        bare = content
+        for start, end in sorted(marks, reverse=True) if style != "none" else ():
+            bare = bare[:start] + bare[end:]
+        assert bare == draft
+        assert [r.n for r in annotated.references] == list(range(1, len(annotated.references) + 1))
+        assert all(
+            not (start < cut < end) for cut in annotated.cuts for start, end in marks if style != "none"
+        )

@@ -1,0 +1,131 @@
+"""Settings: the file, the environment, and what is said when they are wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from proxy.config import dump, load
+from proxy.errors import ConfigError
+from proxy.settings import Settings
+
+CONFIG = Path(__file__).parent.parent / "config.yaml"
+
+
+def leaves(tree: object, path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    """Paths of all values; entries of a list share one."""
+    if isinstance(tree, dict) and tree:
+        return {leaf for key, value in tree.items() for leaf in leaves(value, (*path, key))}
+    if isinstance(tree, list) and tree:
+        return {leaf for value in tree for leaf in leaves(value, path)}
+    return {path}
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_file_holds_every_setting_with_its_default() -> None:
+    assert load(CONFIG, environ={}) == Settings()
+    assert leaves(yaml.safe_load(CONFIG.read_text())) == leaves(Settings().model_dump(mode="json"))
+
+
+def test_every_setting_in_the_file_has_a_comment() -> None:
+    bare = [
+        line
+        for line in CONFIG.read_text().splitlines()
+        if re.match(r"\s+(- )?\w+: \S", line) and not re.search(r"\s#\s\S", line)
+    ]
+    assert bare == []
+
+
+def test_without_file_and_environment_the_defaults_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load(environ={}) == Settings()
+
+
+def test_a_file_in_the_current_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "server: {port: 9001}")
+    monkeypatch.chdir(tmp_path)
+    assert load(environ={}).server.port == 9001
+
+
+def test_environment_overrides_the_file_and_the_command_line_both(tmp_path: Path) -> None:
+    path = write(tmp_path, "server: {port: 1, host: a, public_url: http://x}")
+    environ = {"VOUCH_SERVER__PORT": "2", "VOUCH_SERVER__HOST": "b"}
+    server = load(path, {"server": {"host": "c"}}, environ).server
+    assert (server.port, server.host, server.public_url) == (2, "c", "http://x")
+
+
+def test_the_environment_reaches_into_the_list_of_upstreams(tmp_path: Path) -> None:
+    path = write(tmp_path, "upstreams: [{model: openai/gpt-4o-mini}]")
+    environ = {
+        "VOUCH_UPSTREAMS__0__API_BASE": "http://127.0.0.1:1/v1",
+        "VOUCH_UPSTREAMS__1__MODEL": "vouch/demo",
+    }
+    first, second = load(path, environ=environ).upstreams
+    assert (first.name, first.api_base, second.name) == ("gpt-4o-mini", "http://127.0.0.1:1/v1", "vouch/demo")
+
+
+def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "upstreams: [{model: openai/x, api_key: '${MY_KEY}', api_base: 'http://me:pass@host/v1'}]\n"
+        "server: {public_url: '${NOT_SET:-http://here}'}",
+    )
+    settings = load(path, environ={"MY_KEY": "sk-secret"})
+    key = settings.upstreams[0].api_key
+    assert key is not None
+    assert key.get_secret_value() == "sk-secret"
+    assert settings.server.public_url == "http://here"
+    assert "sk-secret" not in dump(settings) + repr(settings)
+    assert "me:pass" not in dump(settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "message"),
+    [
+        ("servr: {port: 1}", {}, "unknown key 'servr'; did you mean 'server'?"),
+        ("server: {prot: 1}", {}, "unknown key 'server.prot'; did you mean 'port'?"),
+        ("upstreams: [{model: a/b, api_bas: x}]", {}, "'upstreams.0.api_bas'; did you mean 'api_base'?"),
+        ("checker: {llm: {promt: ceg}}", {}, "'checker.llm.promt'; did you mean 'prompt'?"),
+        ("retrieval: {zzz: 1}", {}, "there are mode, top_k, threshold"),
+        ("", {"VOUCH_SERVER__PROT": "1"}, "unknown key 'server.prot'"),
+        ("", {"VOUCH_PORT": "1"}, "unknown key 'port'"),
+        (
+            "",
+            {"VOUCH_SERVER": "1", "VOUCH_SERVER__PORT": "1"},
+            "PORT sets a key inside a value",
+        ),
+        ("server: {port: many}", {}, "server.port: Input should be a valid integer"),
+        ("server: {heartbeat: 60}", {}, "server.heartbeat: Input should be less than or equal to 15"),
+        ("upstreams: []", {}, "upstreams: "),
+        ("upstreams: [{model: a/x}, {model: b/x}]", {}, "two upstreams are named 'x'"),
+        ("checker: {llm: {model: nobody}}", {}, "checker.llm.model 'nobody' is no upstream"),
+        (
+            "upstreams: [{model: a/x, api_key: '${NO_KEY}'}]",
+            {},
+            "variable NO_KEY, which is not set",
+        ),
+        ("- a list", {}, "must hold sections"),
+        ("a: [", {}, "is not valid YAML"),
+        ("", {"VOUCH_UPSTREAMS__5__MODEL": "a/b"}, ""),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, text: str, environ: dict[str, str], message: str) -> None:
+    if not message:
+        text, message = "upstreams: [{model: a/b}]", "There is no entry 5 in a list of 1"
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load(write(tmp_path, text), environ=environ)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"No such file: .*nothing\.yaml"):
+        load(tmp_path / "nothing.yaml")
