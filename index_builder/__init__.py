@@ -1,0 +1,1 @@
+"""From documents to an index: readers, chunks, vectors, index. Never imported by the proxy itself."""

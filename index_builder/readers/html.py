@@ -1,0 +1,143 @@
+"""Web pages: .html, .htm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from index_builder.documents import Document
+from index_builder.readers.blocks import Block, assemble
+from index_builder.readers.encodings import decode, read_bytes
+from proxy.errors import SourceError
+
+_DROPPED = frozenset(
+    "head script style noscript template nav footer svg iframe object embed audio video canvas map "
+    "button select textarea input datalist annotation".split()
+)
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LINES = frozenset({"li", "tr", "dt", "dd", "option"})
+_CELLS = frozenset({"td", "th"})
+_BLOCKS = (
+    _HEADINGS
+    | _LINES
+    | frozenset(
+        "address article aside blockquote body caption center details dialog div dl fieldset figcaption "
+        "figure form header hgroup hr main menu ol p pre section summary table tbody tfoot thead ul".split()
+    )
+)
+_VOID_OR_IMPLIED = frozenset(  # those that need no end tag
+    "area base br col embed hr img input link meta param source track wbr "
+    "p li dt dd tr td th thead tbody tfoot option optgroup colgroup rt rp html head body".split()
+)
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})([^<>]*)")
+_MAX_DEPTH = 1000
+_SPACE = re.compile(r"[^\S\xa0]+|\xa0")
+_AROUND_BREAK = re.compile(r" ?\r ?")  # `<br>`; of all other line ends only those of `<pre>` are left
+_DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+
+Event = Literal["open", "close", "text"]
+
+
+def read_html(path: Path, id_: str) -> Iterator[Document]:
+    """The page's text without scripts, styles, navigation and controls; its headings are the sections.
+
+    The title is `<title>`, else the first `<h1>`, else the file's name; the url is `<link rel=canonical>`.
+
+    Raises:
+        SourceError: elements are nested more than 1,000 deep (browsers stop at 512; the parser's time
+            grows with the square of the depth).
+    """
+    tree = _parsed(_decoded(read_bytes(path)))
+    title = _text_of(tree.css_first("head > title")) or _text_of(tree.css_first("h1")) or path.stem
+    canonical = tree.css_first('link[rel~="canonical"]')
+    url = canonical.attributes.get("href") if canonical else None
+    yield assemble(id_, title, url or "", _blocks(tree))
+
+
+def html_blocks(html: str) -> Iterator[Block]:
+    """The blocks of a piece of HTML."""
+    return _blocks(_parsed(html))
+
+
+def _decoded(data: bytes) -> str:
+    declared = _DECLARED.search(data[:2048])
+    if declared:
+        try:
+            data.decode(declared.group(1).decode("ascii"))
+        except (LookupError, UnicodeDecodeError):  # a page may say anything of itself
+            return decode(data)
+        return data.decode(declared.group(1).decode("ascii"))
+    return decode(data)
+
+
+def _parsed(html: str) -> LexborHTMLParser:
+    depth = 0
+    for match in _TAG.finditer(html):
+        closing, name, rest = match.groups()
+        if name.lower() in _VOID_OR_IMPLIED or rest.endswith("/"):
+            continue
+        depth = max(0, depth - 1) if closing else depth + 1
+        if depth > _MAX_DEPTH:
+            raise SourceError(f"elements are nested more than {_MAX_DEPTH:,} deep, or never closed")
+    return LexborHTMLParser(html)
+
+
+def _text_of(node: LexborNode | None) -> str:
+    return " ".join(node.text().split()) if node else ""
+
+
+def _blocks(tree: LexborHTMLParser) -> Iterator[Block]:
+    """The runs of text between the borders of block elements."""
+    if tree.body is None:
+        return
+    run: list[str] = []
+    open_: dict[str, int] = {"heading": 0, "line": 0, "pre": 0}
+    for event, tag, text in _walk(tree.body):
+        if event == "text":
+            run.append(text if open_["pre"] else _SPACE.sub(" ", text))
+        elif tag == "br":
+            run.append("\r" if event == "open" else "")
+        elif tag in _CELLS:
+            run.append(" | " if event == "open" and "".join(run).strip() else "")
+        elif tag in _BLOCKS and (tag in _HEADINGS or not open_["heading"]):
+            if block := _block(run, heading=open_["heading"] > 0, line=open_["line"] > 0):
+                yield block
+            run.clear()
+            step = 1 if event == "open" else -1
+            open_["heading"] += step if tag in _HEADINGS else 0
+            open_["line"] += step if tag in _LINES else 0
+            open_["pre"] += step if tag == "pre" else 0
+    if block := _block(run, heading=False, line=False):
+        yield block
+
+
+def _block(run: list[str], *, heading: bool, line: bool) -> Block | None:
+    text = _AROUND_BREAK.sub("\n", "".join(run)).strip(" |\n")
+    return Block(text, heading=heading, line=line) if text else None
+
+
+def _walk(root: LexborNode) -> Iterator[tuple[Event, str, str]]:
+    """The tree in document order, without recursion: pages may be nested deeper than Python's stack."""
+    node = root.first_child
+    while node is not None:
+        child = None
+        if node.is_text_node:
+            yield "text", "", node.text_content or ""
+        elif node.is_element_node and node.tag not in _DROPPED:
+            yield "open", node.tag or "", ""
+            child = node.first_child
+            if child is None:
+                yield "close", node.tag or "", ""
+        if child is not None:
+            node = child
+            continue
+        while node is not None and node.next is None:
+            node = node.parent
+            if node is None or node.mem_id == root.mem_id:
+                return
+            yield "close", node.tag or "", ""
+        node = node.next if node is not None else None

@@ -1,0 +1,108 @@
+"""Markdown: .md, .markdown. Front matter, headings as sections, and prose without its markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from index_builder.documents import Document
+from index_builder.readers.blocks import Block, assemble
+from index_builder.readers.encodings import decode, read_bytes
+from index_builder.readers.html import html_blocks
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FIELD = re.compile(r"(title|url|id)[ \t]*:[ \t]*(.+)")
+_MAX_INLINE = 10_000  # characters; the parser's time grows with the square of a paragraph's open brackets
+_BREAK = re.compile(r"<br\b", re.IGNORECASE)
+_CJK = r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]"
+_CJK_LINE_END = re.compile(rf"(?<={_CJK})\r(?={_CJK})")
+
+
+def read_markdown(path: Path, id_: str) -> Iterator[Document]:
+    """The file's prose: link targets, emphasis, images and the ticks around code are gone.
+
+    `title`, `url` and `id` are the front matter's; the title otherwise is the first heading of level 1
+    (which then is no section) or the file's name. A paragraph of over 10,000 characters keeps its markup.
+    """
+    text = decode(read_bytes(path))
+    match = _FRONT_MATTER.match(text)
+    fields = _front_matter(match.group(1)) if match else {}
+    tokens = _tokens(text[match.end() :] if match else text)
+    top = next((index for index, token in enumerate(tokens) if token.tag == "h1"), None)
+    heading = _plain(tokens[top + 1]) if top is not None else ""
+    title = fields.get("title") or heading or path.stem
+    if top is not None and heading == title:
+        del tokens[top : top + 3]
+    yield assemble(fields.get("id") or id_, title, fields.get("url", ""), _blocks(tokens))
+
+
+def _tokens(text: str) -> list[Token]:
+    """Blocks first, then what is inside each, so that one endless paragraph can be left as it is."""
+    parser = MarkdownIt("commonmark").enable("table").disable("inline")
+    references: dict[str, Any] = {}
+    tokens = parser.parse(text, references)
+    for token in tokens:
+        if token.type == "inline" and len(token.content) <= _MAX_INLINE:
+            token.children = []
+            parser.inline.parse(token.content, parser, references, token.children)
+    return tokens
+
+
+def _front_matter(text: str) -> dict[str, str]:
+    """The fields that we know. Titles with a bare colon are no YAML, yet common: line by line then."""
+    try:
+        fields = yaml.safe_load(text)
+    except yaml.YAMLError:
+        found = (_FIELD.match(line) for line in text.splitlines())
+        return {match.group(1): match.group(2).strip(" \t'\"") for match in found if match}
+    if not isinstance(fields, Mapping):
+        return {}
+    scalars = ((name, fields.get(name)) for name in ("title", "url", "id"))
+    return {name: str(value).strip() for name, value in scalars if isinstance(value, str | int | float)}
+
+
+def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
+    lists = 0
+    heading = False
+    row: list[str] | None = None
+    for token in tokens:
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            lists += 1
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            lists -= 1
+        elif token.type in ("heading_open", "heading_close"):
+            heading = token.nesting == 1
+        elif token.type == "tr_open":
+            row = []
+        elif token.type == "tr_close" and row is not None:
+            yield Block(" | ".join(row), line=True)
+            row = None
+        elif token.type == "inline" and row is not None:
+            row.append(_plain(token))
+        elif token.type == "inline":
+            yield Block(_plain(token), heading=heading, line=lists > 0)
+        elif token.type in ("fence", "code_block"):
+            yield Block(token.content)
+        elif token.type == "html_block":
+            yield from html_blocks(token.content)
+
+
+def _plain(inline: Token) -> str:
+    """A paragraph's text; line ends of its source are spaces, or nothing between Chinese characters."""
+    if inline.children is None:
+        return inline.content
+    parts: list[str] = []
+    for token in inline.children:
+        if token.type in ("text", "code_inline", "text_special"):
+            parts.append(token.content)
+        elif token.type == "softbreak":
+            parts.append("\r")
+        elif token.type == "hardbreak" or (token.type == "html_inline" and _BREAK.match(token.content)):
+            parts.append("\n")
+    return _CJK_LINE_END.sub("", "".join(parts)).replace("\r", " ").strip()

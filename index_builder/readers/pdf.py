@@ -1,0 +1,65 @@
+"""PDF files. Their pages are the sections: `page 12` is what a reader of a citation can turn to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pypdf import PdfReader
+from pypdf.errors import DependencyError, PyPdfError
+
+from index_builder.documents import BrokenDocument, Document
+from index_builder.readers.blocks import Block, assemble
+from index_builder.readers.lines import unwrapped
+from proxy.errors import SourceError
+
+_MAX_PAGES = 20_000
+_MAX_SECONDS = 300.0
+"""Per file, looked at between pages; pypdf itself bounds the work on one page's streams."""
+
+
+def read_pdf(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
+    """The text of all pages, line ends and hyphens mended. A page that can't be read is broken by itself.
+
+    Raises:
+        SourceError: the file is damaged, needs a password, holds no text, or takes over five minutes.
+    """
+    with path.open("rb") as file:
+        try:
+            reader = PdfReader(file)
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise SourceError("encrypted; save it without its password")
+            pages, title = len(reader.pages), _title(reader)
+        except DependencyError as error:
+            raise SourceError("encrypted; save it without its password") from error
+        except (PyPdfError, RecursionError) as error:
+            raise SourceError(f"not a PDF file, or damaged: {error}") from error
+        if pages > _MAX_PAGES:
+            raise SourceError(f"holds more than {_MAX_PAGES:,} pages")
+        broken: list[BrokenDocument] = []
+        document = assemble(id_, title or path.stem, "", _blocks(reader, pages, path, broken))
+    yield from broken
+    if not document.text and not broken:
+        raise SourceError("holds no text, only images; run it through text recognition (OCR) first")
+    if document.text:
+        yield document
+
+
+def _title(reader: PdfReader) -> str:
+    title = reader.metadata.title if reader.metadata else None
+    return title.strip() if isinstance(title, str) else ""
+
+
+def _blocks(reader: PdfReader, pages: int, path: Path, broken: list[BrokenDocument]) -> Iterator[Block]:
+    deadline = time.monotonic() + _MAX_SECONDS
+    for number in range(pages):
+        if time.monotonic() > deadline:
+            raise SourceError(f"takes more than {_MAX_SECONDS:.0f} s to read; split it")
+        try:
+            text = reader.pages[number].extract_text()
+        except Exception as error:  # pypdf lets whatever a damaged page provokes through
+            broken.append(BrokenDocument(f"{path}, page {number + 1}", f"{type(error).__name__}: {error}"))
+            continue
+        yield Block(f"page {number + 1}", heading=True)
+        yield from map(Block, unwrapped(text))

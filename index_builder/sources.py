@@ -1,0 +1,235 @@
+"""From what the user names to a stream of documents.
+
+Everything that goes wrong with one document becomes a `BrokenDocument` here, and only here.
+"""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+from index_builder.documents import MAX_CHARACTERS, BrokenDocument, Document
+from index_builder.readers import READERS, suffix
+from index_builder.readers.stdin import read_stdin
+from proxy.errors import SourceError
+
+log = logging.getLogger(__name__)
+
+STDIN = "-"
+_VCS_FOLDERS = frozenset({"CVS", "_darcs"})  # the others' names start with a dot
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_URL_SCHEMES = frozenset({"", "http", "https", "ftp", "ftps", "file"})
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file to read. `path` is None for standard input; `id` is the path relative to its source."""
+
+    path: Path | None
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What sources hold. `ignored` counts the files of unknown type in folders and globs."""
+
+    files: tuple[File, ...]
+    broken: tuple[BrokenDocument, ...] = ()
+    ignored: int = 0
+
+
+def expand(sources: Sequence[str]) -> Sources:
+    """The files that `sources` name, each once, in the order given and sorted within a folder or glob.
+
+    A source is a file, a folder (read with all of its subfolders, symbolic links followed, hidden files
+    and version control's folders skipped), a glob pattern (`**` for any depth; a folder that matches is
+    read as one), or `-` for standard input. A file of unknown type is broken where it was named, and
+    only counted where a folder or a glob held it: nobody means the pictures beside the texts.
+
+    Raises:
+        SourceError: a source does not exist, or none of them holds a file that can be read.
+    """
+    found = [_expand_one(source) for source in sources]
+    for source, one in zip(sources, found, strict=True):
+        if not one.files and not one.broken:
+            raise SourceError(f"{source} holds no documents; Vouch reads {' '.join(sorted(READERS))}.")
+    seen: dict[str, File] = {}
+    for file in itertools.chain.from_iterable(one.files for one in found):
+        seen.setdefault(os.path.realpath(file.path) if file.path else STDIN, file)
+    return Sources(
+        files=tuple(seen.values()),
+        broken=tuple(itertools.chain.from_iterable(one.broken for one in found)),
+        ignored=sum(one.ignored for one in found),
+    )
+
+
+def documents(
+    sources: Sequence[str] | Sources, *, stdin: BinaryIO | None = None
+) -> Iterator[Document | BrokenDocument]:
+    """Reads the sources one document at a time; never holds more than one file's worth of them.
+
+    An id that the data uses twice gets `#2`, `#3` ... from its second document on, so that ids are unique.
+
+    Args:
+        sources: what the user named (see `expand`), or what `expand` made of it.
+        stdin: what `-` reads, in place of the process's standard input.
+
+    Raises:
+        SourceError: at once, not at the first document: a source does not exist or holds no documents.
+    """
+    expanded = sources if isinstance(sources, Sources) else expand(sources)
+    read = (_read(file, stdin) for file in expanded.files)
+    return _unique(itertools.chain(expanded.broken, itertools.chain.from_iterable(read)))
+
+
+def _expand_one(source: str) -> Sources:
+    path = Path(source)
+    if source == STDIN:
+        return Sources((File(None, "stdin"),))
+    if path.is_dir():
+        return _folder(path, root=path)
+    if path.is_file():
+        return Sources((File(path, _id(path.name)),))
+    if path.exists():
+        raise SourceError(f"{source} is neither a file nor a folder.")
+    if glob.has_magic(source):
+        return _glob(source)
+    raise SourceError(f"No such file or folder: {source}")
+
+
+def _glob(pattern: str) -> Sources:
+    matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - Path.glob also gives hidden files
+    if not matches:
+        raise SourceError(f"No file matches {pattern}")
+    plain = itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts)
+    root = Path(*plain)
+    found = [
+        _folder(path, root=root) if path.is_dir() else _files([path], root) for path in map(Path, matches)
+    ]
+    return Sources(
+        files=tuple(itertools.chain.from_iterable(one.files for one in found)),
+        broken=tuple(itertools.chain.from_iterable(one.broken for one in found)),
+        ignored=sum(one.ignored for one in found),
+    )
+
+
+def _folder(folder: Path, *, root: Path) -> Sources:
+    broken: list[BrokenDocument] = []
+    visited: set[str] = set()
+    paths: list[Path] = []
+
+    def note(error: OSError) -> None:
+        broken.append(BrokenDocument(str(error.filename), _os_reason(error)))
+
+    for parent, folders, names in os.walk(folder, onerror=note, followlinks=True):
+        real = os.path.realpath(parent)
+        if real in visited:  # a symbolic link back up, or a second one to the same place
+            folders.clear()
+            continue
+        visited.add(real)
+        folders[:] = sorted(name for name in folders if not _hidden(name))
+        paths += (Path(parent, name) for name in sorted(names) if not _hidden(name))
+    return replace(_files(paths, root), broken=tuple(broken))
+
+
+def _files(paths: Sequence[Path], root: Path) -> Sources:
+    known = [path for path in paths if suffix(path) in READERS and path.is_file()]
+    files = tuple(File(path, _id(path.relative_to(root).as_posix())) for path in known)
+    return Sources(files, ignored=len(paths) - len(known))
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or name in _VCS_FOLDERS
+
+
+def _id(path: str) -> str:
+    """File names need not be Unicode; ids are."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _read(file: File, stdin: BinaryIO | None) -> Iterator[Document | BrokenDocument]:
+    """The border: whatever a reader raises becomes the reason why this file, or its rest, was not read."""
+    source = str(file.path or "standard input")
+    try:
+        if file.path is None:
+            found = read_stdin(stdin or sys.stdin.buffer, file.id)
+        elif reader := READERS.get(suffix(file.path)):
+            found = reader(file.path, file.id)
+        else:
+            yield BrokenDocument(source, f"unknown type; Vouch reads {' '.join(sorted(READERS))}")
+            return
+        empty = True
+        for document in found:
+            empty = False
+            yield document if isinstance(document, BrokenDocument) else _checked(document, source)
+        if empty:
+            yield BrokenDocument(source, "holds no documents")
+    except SourceError as error:
+        yield BrokenDocument(source, error.message)
+    except OSError as error:
+        yield BrokenDocument(source, _os_reason(error))
+    except Exception as error:  # parsers raise anything on broken input; one file must not stop the rest
+        log.debug("Reading %s failed", source, exc_info=True)
+        yield BrokenDocument(source, f"{type(error).__name__}: {error}")
+
+
+def _os_reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _checked(document: Document, source: str) -> Document | BrokenDocument:
+    """What holds for the documents of every format, whatever its parser made of them."""
+    if not document.text.strip():
+        return BrokenDocument(source, "holds no text")
+    if len(document.text) > MAX_CHARACTERS:
+        return BrokenDocument(source, f"holds more than {MAX_CHARACTERS:,} characters of text")
+    return replace(
+        document,
+        id=_unicode(document.id),
+        title=_unicode(" ".join(document.title.split())) or document.id,
+        text=_unicode(document.text),
+        url=_safe(_unicode(document.url.strip())),
+        sections=tuple((start, _unicode(" ".join(name.split()))) for start, name in document.sections),
+    )
+
+
+def _unicode(text: str) -> str:
+    """JSON and PDF can hold halves of surrogate pairs, which no encoder and no hash takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _LONE_SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def _safe(url: str) -> str:
+    """The url becomes a link in chat windows: `javascript:` and its like stay out."""
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError:
+        return ""
+    return url if scheme in _URL_SCHEMES else ""
+
+
+def _unique(found: Iterable[Document | BrokenDocument]) -> Iterator[Document | BrokenDocument]:
+    counts: dict[bytes, int] = {}  # by digest: ids may be long and there may be millions
+    for document in found:
+        if isinstance(document, BrokenDocument):
+            yield document
+            continue
+        new = document.id
+        while (key := blake2b(new.encode(), digest_size=8).digest()) in counts:
+            counts[key] += 1
+            new = f"{document.id}#{counts[key]}"
+        counts[key] = 1
+        yield document if new == document.id else replace(document, id=new)

@@ -1,0 +1,541 @@
+"""Every format, through real files made here."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import json
+import time
+import zipfile
+from pathlib import Path
+
+import docx
+import pytest
+from pypdf import PdfReader, PdfWriter
+
+from index_builder.documents import BrokenDocument, Document
+from index_builder.readers import READERS
+from index_builder.readers.jsonl import json_lines
+from index_builder.readers.lines import unwrapped
+from index_builder.readers.markdown import read_markdown
+from index_builder.sources import documents
+
+
+def save(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def read(path: Path) -> list[Document | BrokenDocument]:
+    return list(documents([str(path)]))
+
+
+def one(path: Path) -> Document:
+    (found,) = read(path)
+    assert isinstance(found, Document), found
+    return found
+
+
+def reason(path: Path) -> str:
+    (found,) = read(path)
+    assert isinstance(found, BrokenDocument), found
+    assert found.source.startswith(str(path))
+    return found.reason
+
+
+def sections(document: Document) -> dict[str, str]:
+    """Heading to the text under it."""
+    starts = [start for start, _ in document.sections]
+    ends = [*starts[1:], len(document.text)]
+    return {
+        heading: document.text[start:end].strip()
+        for (start, heading), end in zip(document.sections, ends, strict=True)
+    }
+
+
+# Plain text
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("Größe – 中文", "Größe – 中文".encode()),
+        ("Größe – 中文", "Größe – 中文".encode("utf-8-sig")),
+        ("Größe – 中文", codecs.BOM_UTF16_LE + "Größe – 中文".encode("utf-16-le")),
+        ("Größe – 中文", codecs.BOM_UTF16_BE + "Größe – 中文".encode("utf-16-be")),
+        ("这是一段中文，用国标编码。", "这是一段中文，用国标编码。".encode("gb18030")),
+        ("Größe, café — naïve", "Größe, café — naïve".encode("cp1252")),
+        ("a\nb\nc", b"a\r\nb\rc"),
+    ],
+    ids=["utf-8", "bom", "utf-16-le", "utf-16-be", "gb18030", "windows-1252", "line ends"],
+)
+def test_text_in_the_usual_encodings(tmp_path: Path, text: str, data: bytes) -> None:
+    assert one(save(tmp_path / "name.txt", data)) == Document("name.txt", "name", text)
+
+
+def test_a_few_invalid_bytes_do_not_spoil_a_utf_8_text(tmp_path: Path) -> None:
+    data = ("中文文本" * 20).encode() + b"\xff\xfe" + "结束".encode()
+    assert one(save(tmp_path / "a.txt", data)).text == "中文文本" * 20 + "\ufffd\ufffd结束"
+
+
+def test_a_binary_file_is_broken(tmp_path: Path) -> None:
+    assert reason(save(tmp_path / "a.txt", b"\x7fELF\0\0\1")) == "a binary file, not text"
+
+
+def test_a_file_over_the_limit_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("index_builder.readers.encodings.MAX_BYTES", 2_000_000)
+    assert reason(save(tmp_path / "a.txt", b"x" * 2_000_001)).startswith("larger than 2 MB")
+
+
+# Markdown
+
+MARKDOWN = """---
+title: "Tin: a metal"
+url: https://example.org/tin
+id: 50
+tags: [a, b]
+---
+Tin is a *soft* **metal** with [symbol](https://example.org/sn "t") `Sn`,
+and it melts at 232&nbsp;°C.<br>New line. ![picture](x.png)
+
+## Uses
+
+- solder
+- *pewter*
+
+```python
+print("tin")
+```
+
+| Alloy | Share |
+|---|---|
+| bronze | 12 % |
+
+历史很
+悠久。
+<!-- comment --><div>Block <b>HTML</b></div>
+"""
+
+
+def test_markdown_is_read_as_prose(tmp_path: Path) -> None:
+    found = one(save(tmp_path / "a.md", MARKDOWN))
+    assert (found.id, found.title, found.url) == ("50", "Tin: a metal", "https://example.org/tin")
+    assert found.text.startswith("Tin is a soft metal with symbol Sn, and it melts at 232\xa0°C.\nNew line.")
+    uses = sections(found)["Uses"]
+    assert uses.startswith('solder\npewter\n\nprint("tin")\n\nAlloy | Share\nbronze | 12 %\n\n历史很悠久。')
+    assert not any(mark in found.text for mark in ("*", "`", "](", "comment", "<"))
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Tin #\n\nText.", "Tin"),
+        ("Tin\n===\n\nText.", "Tin"),
+        ("Text only.", "file"),
+        ("---\ntitle: Tin: the metal\n---\nText.", "Tin: the metal"),
+        ("---\n[1, 2]\n---\nText.", "file"),
+        ("---\ntitle: [not, text]\n---\nText.", "file"),
+    ],
+)
+def test_a_markdown_title(tmp_path: Path, text: str, title: str) -> None:
+    found = one(save(tmp_path / "file.md", text))
+    assert (found.title, found.text, found.sections) == (
+        title,
+        "Text." if "Text." in text else "Text only.",
+        (),
+    )
+
+
+def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
+    assert one(save(tmp_path / "a.md", "---\n\nText after a rule.")).text == "Text after a rule."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 2_000_000,
+        "> " * 20_000 + "x",
+        "*_" * 5_000,
+        "---\n" + "a" * 500_000,
+        "`" * 20_000,
+        "<a " * 20_000,
+    ],
+    ids=["brackets", "quotes", "stars", "front matter", "ticks", "tags"],
+)
+def test_adversarial_markdown_takes_seconds(tmp_path: Path, text: str) -> None:
+    started = time.monotonic()
+    list(read_markdown(save(tmp_path / "a.md", text), "a.md"))
+    assert time.monotonic() - started < 10
+
+
+# HTML
+
+HTML = """<!doctype html><html><head><title>Tin &amp; lead</title><style>p{}</style>
+<link rel="canonical" href="https://example.org/tin"></head><body>
+<nav><a href="/">Home</a></nav><h1>Tin</h1><p>A <b>soft</b>
+metal.<br>It melts.</p><script>alert("no")</script>
+<h2><span>Its</span> uses</h2><ul><li>solder<li>pewter</ul>
+<table><tr><th>Alloy<th>Share<tr><td>bronze<td>12 %</table><pre>a
+  b</pre>tail<template>no</template><footer>no</footer></body></html>"""
+
+
+def test_a_page_is_read_without_its_furniture(tmp_path: Path) -> None:
+    found = one(save(tmp_path / "a.html", HTML))
+    assert (found.title, found.url) == ("Tin & lead", "https://example.org/tin")
+    assert sections(found) == {
+        "Tin": "A soft metal.\nIt melts.",
+        "Its uses": "solder\npewter\nAlloy | Share\nbronze | 12 %\n\na\n  b\n\ntail",
+    }
+
+
+@pytest.mark.parametrize(
+    ("charset", "text"), [("gbk", "中文网页"), ("windows-1251", "Привет"), ("bogus", "café")]
+)
+def test_a_page_says_its_encoding(tmp_path: Path, charset: str, text: str) -> None:
+    encoding = "utf-8" if charset == "bogus" else charset
+    html = f'<meta charset="{charset}"><p>{text}</p>'.encode(encoding)
+    assert one(save(tmp_path / "page.htm", html)) == Document("page.htm", "page", text)
+
+
+def test_a_deeply_nested_page_is_refused(tmp_path: Path) -> None:
+    assert "nested more than 1,000 deep" in reason(save(tmp_path / "a.html", "<div>" * 100_000 + "x"))
+
+
+def test_many_elements_that_need_no_end_tag_are_not_deep(tmp_path: Path) -> None:
+    assert one(save(tmp_path / "a.html", "<p>x<br/>y" * 3000)).text.startswith("x\ny\n\nx\ny")
+
+
+# PDF
+
+
+def pdf(path: Path, pages: list[list[str]], title: str = "") -> Path:
+    """A PDF file of the given lines, written by hand."""
+    kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    ]
+    for number, lines in enumerate(pages):
+        shown = " T* ".join(f"({line}) Tj" for line in lines)
+        content = f"BT /F1 12 Tf 14 TL 50 700 Td {shown} ET"
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>"
+        )
+        objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
+    objects.append(f"<< /Title ({title}) >>")
+    body, offsets = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    rows = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    trailer = f"<< /Size {len(objects) + 1} /Root 1 0 R /Info {len(objects)} 0 R >>"
+    table = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{rows}"
+    return save(path, f"{body}{table}trailer\n{trailer}\nstartxref\n{len(body)}\n%%EOF\n")
+
+
+LINES = [
+    "Tin is a soft metal whose melting point is unusu-",
+    "ally low, so that it was among the first to be",
+    "worked.",
+    "Bronze is an alloy of copper and tin that is harder",
+    "than either.",
+]
+
+
+def test_a_pdf_file_is_read_by_page_and_its_lines_are_joined(tmp_path: Path) -> None:
+    found = one(pdf(tmp_path / "a.pdf", [LINES, ["Second page."]], title="On tin"))
+    assert found.title == "On tin"
+    assert sections(found) == {
+        "page 1": "Tin is a soft metal whose melting point is unusually low, so that it was among the first "
+        "to be worked.\n\nBronze is an alloy of copper and tin that is harder than either.",
+        "page 2": "Second page.",
+    }
+
+
+def test_a_pdf_file_without_title_has_its_name(tmp_path: Path) -> None:
+    assert one(pdf(tmp_path / "report.pdf", [["Text."]])).title == "report"
+
+
+@pytest.mark.parametrize(
+    "data", [b"%PDF-1.4\ngarbage", b"no pdf at all", b"", b"%PDF-1.7\n" + b"\xff\0" * 5000]
+)
+def test_a_corrupt_pdf_file_is_broken(tmp_path: Path, data: bytes) -> None:
+    assert reason(save(tmp_path / "a.pdf", data)).startswith("not a PDF file, or damaged: ")
+
+
+def test_a_truncated_pdf_file_is_read_or_broken_but_never_raises(tmp_path: Path) -> None:
+    data = pdf(tmp_path / "whole.pdf", [LINES]).read_bytes()
+    for size in range(0, len(data), 97):
+        (found,) = read(save(tmp_path / "cut.pdf", data[:size]))
+        assert isinstance(found, BrokenDocument) or "tin" in found.text.lower()
+
+
+def test_an_encrypted_pdf_file_is_broken(tmp_path: Path) -> None:
+    writer = PdfWriter(clone_from=PdfReader(pdf(tmp_path / "open.pdf", [LINES])))
+    writer.encrypt("secret", algorithm="RC4-128")
+    with (tmp_path / "locked.pdf").open("wb") as file:
+        writer.write(file)
+    assert reason(tmp_path / "locked.pdf") == "encrypted; save it without its password"
+
+
+def test_a_scanned_pdf_file_says_what_to_do(tmp_path: Path) -> None:
+    assert "OCR" in reason(pdf(tmp_path / "scan.pdf", [[]]))
+
+
+def test_chinese_lines_are_joined_without_a_space() -> None:
+    assert unwrapped("锡是一种柔软的金\n属，熔点很低") == ["锡是一种柔软的金属，熔点很低"]
+
+
+# Word
+
+
+def test_a_word_document(tmp_path: Path) -> None:
+    word = docx.Document()
+    word.add_paragraph("Tin", style="Title")
+    word.add_paragraph("A soft metal.")
+    word.add_heading("Uses", level=1)
+    word.add_paragraph("solder", style="List Bullet")
+    word.add_paragraph("pewter", style="List Bullet")
+    table = word.add_table(rows=2, cols=2)
+    for cell, text in zip(table._cells, ["Alloy", "Share", "bronze", "12 %"], strict=True):
+        cell.text = text
+    word.core_properties.title = ""
+    word.save(str(tmp_path / "a.docx"))
+    found = one(tmp_path / "a.docx")
+    assert found.title == "Tin"
+    assert found.text == "A soft metal.\n\nsolder\npewter\nAlloy | Share\nbronze | 12 %"
+    assert list(sections(found)) == ["Uses"]
+
+
+@pytest.mark.parametrize("data", [b"", b"not a zip file", b"PK\x03\x04 cut short"])
+def test_a_corrupt_word_document_is_broken(tmp_path: Path, data: bytes) -> None:
+    assert "not a Word document" in reason(save(tmp_path / "a.docx", data))
+
+
+def test_a_zip_file_is_no_word_document(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
+        archive.writestr("hello.txt", "hello")
+    assert "not a Word document" in reason(tmp_path / "a.docx")
+
+
+def test_a_word_document_that_unpacks_to_too_much_is_broken(tmp_path: Path) -> None:
+    with (
+        zipfile.ZipFile(tmp_path / "a.docx", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("word/document.xml", "w") as member,
+    ):
+        for _ in range(501):
+            member.write(bytes(1_000_000))
+    assert reason(tmp_path / "a.docx") == "unpacks to more than 500 MB"
+
+
+# Rows
+
+
+def test_json_lines_with_bad_ones_among_them(tmp_path: Path) -> None:
+    lines = [
+        b'\xef\xbb\xbf{"id": 7, "title": "T", "text": "One.", "url": "https://e.org", "section": "S"}',
+        b"{broken",
+        b"",
+        b'{"text": "Four."}',
+        b'"text"',
+        b'{"title": "no text"}',
+        b'{"text": "x", "title": ["list"]}',
+        b'{"text": "\xff"}',
+        b"[" * 100_000,
+        b'{"text": "Last."}',
+    ]
+    found = read(save(tmp_path / "a.jsonl", b"\n".join(lines)))
+    assert found[0] == Document("7", "T", "One.", "https://e.org", ((0, "S"),))
+    assert [one.id for one in found if isinstance(one, Document)] == ["7", "a.jsonl#4", "a.jsonl#10"]
+    broken = {one.source.rpartition(":")[2]: one.reason for one in found if isinstance(one, BrokenDocument)}
+    assert list(broken) == ["2", "5", "6", "7", "8", "9"]
+    assert broken["2"].startswith("not valid JSON")
+    assert broken["5"] == "not an object but str"
+    assert broken["6"] == "`text` is missing or empty"
+    assert broken["7"] == "`title` is neither text nor a number"
+    assert broken["8"].startswith("not valid UTF-8")
+
+
+def test_a_json_line_over_the_limit_is_skipped_and_the_rest_goes_on(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.jsonl", json.dumps({"text": "x" * 3_000_000}) + '\n{"text": "short"}\n')
+    with path.open("rb") as file:
+        broken, short = json_lines(file, "a", title="a", source="a", limit=1000)
+    assert broken == BrokenDocument("a:1", "a line of more than 1,000 bytes")
+    assert isinstance(short, Document)
+    assert short.id == "a#2"
+
+
+def test_a_json_list(tmp_path: Path) -> None:
+    first, broken, second = read(
+        save(tmp_path / "a.json", '[{"text": "One."}, 5, {"id": "b", "text": "Two."}]')
+    )
+    assert isinstance(first, Document)
+    assert isinstance(second, Document)
+    assert (first.id, second.id) == ("a.json#1", "b")
+    assert broken == BrokenDocument(f"{tmp_path}/a.json#2", "not an object but int")
+
+
+def test_one_json_object(tmp_path: Path) -> None:
+    assert one(save(tmp_path / "a.json", '{"Title": "T", "text": "One."}')) == Document("a.json", "T", "One.")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.csv", 'ID,Title , TEXT,extra\n1,T,"One, ""two""\nthree",x\n'.encode("utf-8-sig")),
+        ("a.csv", b'id;title;text\n1;T;"One, ""two""\nthree"\n'),
+        ("a.tsv", 'id\ttitle\ttext\n1\tT\t"One, ""two""\nthree"\n'.encode("utf-16")),
+    ],
+    ids=["comma", "semicolon", "tab"],
+)
+def test_a_table(tmp_path: Path, name: str, data: bytes) -> None:
+    assert one(save(tmp_path / name, data)) == Document("1", "T", 'One, "two"\nthree')
+
+
+def test_a_chinese_table_out_of_a_spreadsheet(tmp_path: Path) -> None:
+    found = one(save(tmp_path / "a.csv", "title,text\n锡,锡是一种金属。\n".encode("gb18030")))
+    assert (found.title, found.text) == ("锡", "锡是一种金属。")
+
+
+def test_a_table_without_a_text_column_says_which_there_are(tmp_path: Path) -> None:
+    assert (
+        reason(save(tmp_path / "a.csv", "name,body\nx,y\n")) == "no column `text`; its columns are name, body"
+    )
+
+
+def test_an_empty_table_is_broken(tmp_path: Path) -> None:
+    assert reason(save(tmp_path / "a.csv", "")) == "holds no header"
+    assert reason(save(tmp_path / "b.csv", "text\n")) == "holds no documents"
+
+
+def test_a_row_without_text_is_broken_and_a_long_cell_is_not(tmp_path: Path) -> None:
+    broken, long = read(save(tmp_path / "a.csv", "id,text\n1,\n2," + "x" * 200_000 + "\n"))
+    assert broken == BrokenDocument(f"{tmp_path}/a.csv:2", "`text` is missing or empty")
+    assert isinstance(long, Document)
+    assert len(long.text) == 200_000
+
+
+# MediaWiki dumps
+
+WIKITEXT = """{{Infobox metal|name=Tin}}
+[[File:Tin.jpg|thumb|A [[link]] in a caption]]
+'''Tin''' ({{lang-la|stannum}}) is a ''soft'' [[metal|metallic]] [[element]]&nbsp;&mdash; see
+[https://example.org its page].<ref name="a">A ''source''.</ref> It melts at {{convert|232|C}}.<!-- no -->
+
+{| class="wikitable"
+| cell
+|}
+== Uses ==
+* [[Solder]]
+* pewter<br>and more
+=== ''Empty'' ===
+== History ==
+Known -{zh-hans:很久;zh-hant:很久了}- since the [[Bronze Age|<b>Bronze</b> Age]].
+[[Category:Metals]] [[fr:Étain]]
+"""
+
+
+def page(number: int, title: str, text: str, extra: str = "<ns>0</ns>") -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;")
+    return (
+        f"<page><title>{title}</title>{extra}<id>{number}</id>"
+        f"<revision><id>1</id><timestamp>2020-01-01T00:00:00Z</timestamp><model>wikitext</model>"
+        f'<text xml:space="preserve">old</text></revision>'
+        f"<revision><id>2</id><timestamp>2021-01-01T00:00:00Z</timestamp><model>wikitext</model>"
+        f'<text xml:space="preserve">{text}</text></revision></page>'
+    )
+
+
+def dump(*pages: str) -> str:
+    return (
+        '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10" xml:lang="en"><siteinfo>'
+        "<sitename>Wiki</sitename><dbname>testwiki</dbname><base>https://en.example.org/wiki/Main_Page</base>"
+        '<namespaces><namespace key="0" case="first-letter" /><namespace key="6" case="first-letter">Bestand'
+        f"</namespace></namespaces></siteinfo>{''.join(pages)}</mediawiki>"
+    )
+
+
+DUMP = dump(
+    page(12, "Tin (metal)", WIKITEXT),
+    page(13, "Stannum", "#REDIRECT [[Tin]]"),
+    page(14, "Sn", "Text", '<ns>0</ns><redirect title="Tin" />'),
+    page(15, "Talk:Tin", "Talk.", "<ns>1</ns>"),
+    page(16, "Only a template", "{{stub}}"),
+    page(17, "Zinn", "Lead. [[Bestand:Zinn.jpg|Foto]]"),
+)
+
+
+@pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2"])
+def test_a_wiki_dump_gives_the_prose_of_its_articles(tmp_path: Path, name: str) -> None:
+    data = bz2.compress(DUMP.encode()) if name.endswith("bz2") else DUMP.encode()
+    tin, zinn = read(save(tmp_path / name, data))
+    assert isinstance(tin, Document)
+    assert isinstance(zinn, Document)
+    assert (tin.id, tin.title) == ("testwiki:12", "Tin (metal)")
+    assert tin.url == "https://en.example.org/wiki/Tin_(metal)"
+    assert tin.text[: tin.sections[0][0]].strip() == (
+        "Tin is a soft metallic element — see its page. It melts at 232 C."
+    )
+    assert sections(tin) == {
+        "Uses": "Solder\npewter\n\nand more",
+        "History": "Known 很久 since the Bronze Age.",
+    }
+    assert zinn.text == "Lead."
+
+
+def test_a_truncated_archive_gives_what_it_has_and_says_so(tmp_path: Path) -> None:
+    pages = [page(n, f"Page {n}", f"Text of page {n}. " * 300) for n in range(1000)]
+    data = bz2.compress(dump(*pages).encode(), compresslevel=1)
+    *articles, broken = read(save(tmp_path / "dump.xml.bz2", data[: len(data) * 2 // 3]))
+    assert 0 < len(articles) < 1000
+    assert isinstance(broken, BrokenDocument)
+    assert "cut short" in broken.reason
+
+
+def test_a_truncated_dump_gives_what_it_has_and_says_so(tmp_path: Path) -> None:
+    cut = dump(page(1, "A", "First."), page(2, "B", "Second."))[:-60]
+    first, broken = read(save(tmp_path / "dump.xml", cut))
+    assert isinstance(first, Document)
+    assert isinstance(broken, BrokenDocument)
+    assert "cut short" in broken.reason
+
+
+BOMB = (
+    '<?xml version="1.0"?><!-- c --><!DOCTYPE mediawiki [<!ENTITY a "aaaaaaaaaa">'
+    '<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>' + dump(page(1, "A", "&b;"))
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("a.xml", b"<rss><channel/></rss>", "not a MediaWiki XML dump"),
+        ("a.xml", b"", "not a MediaWiki XML dump"),
+        ("a.xml", b"<mediawiki><other/></mediawiki>", "damaged XML"),
+        ("a.xml", BOMB.encode(), "declares a document type"),
+        ("a.bz2", b"not compressed", "Invalid data stream"),
+        ("a.bz2", bz2.compress(b"some other file"), "not a MediaWiki XML dump"),
+        ("a.bz2", bz2.compress(DUMP.encode())[:50], "cut short"),
+    ],
+)
+def test_what_is_no_wiki_dump_is_broken(tmp_path: Path, name: str, data: bytes, expected: str) -> None:
+    assert expected in reason(save(tmp_path / name, data))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{" * 20_000, "[[" * 20_000, "<b>" * 5_000, "{|" * 5_000, "''" * 100_000, "-{" * 50_000 + "(" * 50_000],
+)
+def test_adversarial_wikitext_takes_seconds(tmp_path: Path, text: str) -> None:
+    started = time.monotonic()
+    read(save(tmp_path / "a.xml", dump(page(1, "A", text + " end"))))
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("suffix", sorted(READERS))
+@pytest.mark.parametrize("data", [b"\xff\xfe\xfd\0\x01" * 999, "中文".encode()[:-1], b"\0"])
+def test_no_reader_raises_on_garbage(tmp_path: Path, suffix: str, data: bytes) -> None:
+    found = read(save(tmp_path / f"a{suffix}", data))
+    assert found
