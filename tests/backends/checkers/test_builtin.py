@@ -1,0 +1,313 @@
+"""The built-in checker, through its one method and with the weights of the package."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.backends.checkers.builtin.model import load_weights
+from proxy.errors import ConfigError
+from proxy.types import Judgement, Pair, Verdict
+
+TOWER = (
+    "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in Paris, France. It is named "
+    "after the engineer Gustave Eiffel, whose company built the tower from 1887 to 1889. It is 330 metres tall. "
+    "The tower received 5,889,000 visitors on 3 May 2022. Some artists did not like the tower at first. "
+    "About 20% of the visitors came from three countries."
+)
+WALL = (
+    "长城是中国古代的军事防御工程。明长城东起虎山，西至嘉峪关，全长8851.8公里。"
+    "1987年12月，长城被列入世界文化遗产。秦始皇修建了长城，动用了三十万人。"
+    "该工程由Apple公司的iPhone 15拍摄。"
+)
+NOISE = (
+    "The river flows north through several valleys before it reaches the lake. Farmers along its banks grow "
+    "wheat and barley, and sell most of the harvest at the weekly market. A small railway once linked both towns. "
+)
+
+SUPPORTED = [
+    "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in Paris, France.",
+    "It is named after the engineer Gustave Eiffel, whose company built the tower from 1887 to 1889.",
+    "The Eiffel Tower is 330 metres tall.",
+    "The tower received 5889000 visitors on 3 May 2022.",
+    "The tower received 5.889 million visitors on May 3rd, 2022.",
+    "Some artists did not like the tower at first.",
+    "About 20 percent of the visitors came from 3 countries.",
+]
+SUPPORTED_ZH = [
+    "长城是中国古代的军事防御工程。",
+    "明长城东起虎山，西至嘉峪关，全长8851.8公里。",
+    "1987年12月，长城被列入世界文化遗产。",
+    "秦始皇修建了长城，动用了30万人。",
+    "该工程由Apple公司的iPhone 15拍摄。",
+]
+WRONG = [
+    "The Eiffel Tower is 300 metres tall.",
+    "It is named after the engineer Robert Smith, whose company built the tower from 1887 to 1889.",
+    "It is named after the engineer Gustave Eiffel, whose company built the tower from 1887 to 1899.",
+    "The tower received 5,889,000 visitors on 3 July 2022.",
+    "The tower received 6,889,000 visitors on 3 May 2022.",
+    "The Eiffel Tower is not 330 metres tall.",
+    "Some artists did like the tower at first.",
+    "About 40% of the visitors came from three countries.",
+    "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in London, England.",
+    "The Eiffel Tower is 330 metres tall and has seventy restaurants run by Alain Ducasse.",
+    "Mount Everest is the highest mountain on Earth.",
+]
+WRONG_ZH = [
+    "明长城东起虎山，西至嘉峪关，全长6300公里。",
+    "1988年12月，长城被列入世界文化遗产。",
+    "汉武帝修建了长城，动用了三十万人。",
+    "秦始皇修建了长城，动用了五十万人。",
+    "长城是法国古代的军事防御工程。",
+    "长城不是中国古代的军事防御工程。",
+    "该工程由Google公司的iPhone 15拍摄。",
+    "珠穆朗玛峰是世界上最高的山峰。",
+]
+
+
+@pytest.fixture(scope="module")
+def checker() -> Iterator[BuiltinChecker]:
+    made = BuiltinChecker()
+    yield made
+    made.close()
+
+
+async def judge(checker: BuiltinChecker, claim: str, evidence: str, **more: str) -> Judgement:
+    (judgement,) = await checker.check([Pair(claim, evidence, **more)])
+    return judgement
+
+
+@pytest.mark.parametrize("claim", SUPPORTED)
+async def test_what_the_evidence_says_is_supported(checker: BuiltinChecker, claim: str) -> None:
+    judgement = await judge(checker, claim, TOWER, title="Eiffel Tower")
+    assert judgement.verdict is Verdict.SUPPORTED, judgement
+    assert judgement.score > 0.7
+
+
+@pytest.mark.parametrize("claim", SUPPORTED_ZH)
+async def test_what_chinese_evidence_says_is_supported(checker: BuiltinChecker, claim: str) -> None:
+    judgement = await judge(checker, claim, WALL, title="长城")
+    assert judgement.verdict is Verdict.SUPPORTED, judgement
+    assert judgement.score > 0.7
+
+
+@pytest.mark.parametrize("claim", WRONG)
+async def test_a_changed_or_added_detail_is_not_supported(checker: BuiltinChecker, claim: str) -> None:
+    judgement = await judge(checker, claim, TOWER, title="Eiffel Tower")
+    assert judgement.verdict.nonfactual, judgement
+    assert judgement.reason
+
+
+@pytest.mark.parametrize("claim", WRONG_ZH)
+async def test_a_changed_detail_in_chinese_is_not_supported(checker: BuiltinChecker, claim: str) -> None:
+    judgement = await judge(checker, claim, WALL, title="长城")
+    assert judgement.verdict.nonfactual, judgement
+    assert judgement.reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "reason"),
+    [
+        ("It is 300 metres tall.", TOWER, "numbers differ: 300 / 330"),
+        ("It is named after the engineer Robert Smith.", TOWER, "names differ: Robert Smith / Gustave"),
+        ("Some artists did like the tower at first.", TOWER, "the evidence denies what the claim says"),
+        ("1988年12月，长城被列入世界文化遗产。", WALL, "numbers differ: 1988 / 1987"),
+    ],
+)
+async def test_a_detail_that_differs_is_a_contradiction(
+    checker: BuiltinChecker, claim: str, evidence: str, reason: str
+) -> None:
+    judgement = await judge(checker, claim, evidence)
+    assert (judgement.verdict, judgement.reason) == (Verdict.CONTRADICTED, reason)
+
+
+async def test_a_detail_the_evidence_is_silent_on_is_no_contradiction(checker: BuiltinChecker) -> None:
+    judgement = await judge(checker, "The company built the tower with Marie Curie.", TOWER)
+    assert judgement.verdict is Verdict.UNSUPPORTED
+    assert judgement.reason == '"Marie Curie" is not in the evidence'
+
+
+async def test_a_one_word_answer_is_read_with_its_question(checker: BuiltinChecker) -> None:
+    question = "What city is the Eiffel Tower in?"
+    evidence = "The Eiffel Tower stands in the city of Paris. France has many towers."
+    right = await judge(checker, "Paris.", evidence, question=question)
+    wrong = await judge(checker, "London.", evidence, question=question)
+    elsewhere = await judge(checker, "Paris.", evidence, question="Where was Marie Curie's daughter born?")
+    assert right.verdict is Verdict.SUPPORTED
+    assert wrong.verdict.nonfactual
+    assert elsewhere.verdict.nonfactual
+
+
+async def test_a_pronoun_stands_for_a_name_of_its_context(checker: BuiltinChecker) -> None:
+    claim, evidence = "He was born in San Francisco in 1955.", "Jobs was born in San Francisco in 1955."
+    same = await judge(checker, claim, evidence, context="Steve Jobs led Apple.")
+    titled = await judge(
+        checker, claim, evidence.replace("Jobs", "He"), context="Steve Jobs led Apple.", title="Steve Jobs"
+    )
+    other = await judge(checker, claim, evidence, context="Bill Gates led Microsoft.")
+    assert same.verdict is titled.verdict is Verdict.SUPPORTED
+    assert other.verdict is Verdict.UNSUPPORTED
+
+
+@pytest.mark.parametrize("evidence", ["", "   \n\n ", "…!?", "\u200b"])
+async def test_no_evidence_supports_nothing(checker: BuiltinChecker, evidence: str) -> None:
+    judgement = await judge(checker, "The tower is tall.", evidence)
+    assert (judgement.verdict, judgement.score, judgement.quote) == (Verdict.UNSUPPORTED, 0.0, None)
+
+
+@pytest.mark.parametrize("claim", ["", "It is.", "…", "的"])
+async def test_a_claim_without_words_is_not_supported(checker: BuiltinChecker, claim: str) -> None:
+    assert (await judge(checker, claim, TOWER)).verdict is Verdict.UNSUPPORTED
+
+
+@pytest.mark.parametrize("claim", [*SUPPORTED, *WRONG])
+async def test_50_kb_around_the_evidence_change_nothing(checker: BuiltinChecker, claim: str) -> None:
+    noise = NOISE * (25_000 // len(NOISE))
+    alone = await judge(checker, claim, TOWER, title="Eiffel Tower")
+    lost = await judge(checker, claim, f"{noise}\n\n{TOWER}\n\n{noise}", title="Eiffel Tower")
+    assert lost.score == pytest.approx(alone.score, abs=0.05)
+    assert lost.verdict is alone.verdict
+
+
+async def test_the_quote_is_the_sentence_that_decided(checker: BuiltinChecker) -> None:
+    evidence = f"{NOISE}\n\n{TOWER}\n\n{WALL}"
+    english = await judge(checker, "It is 330 metres tall.", evidence)
+    chinese = await judge(checker, "1987年12月，长城被列入世界文化遗产。", evidence)
+    assert english.quote
+    assert evidence[slice(*english.quote)] == "It is 330 metres tall."
+    assert chinese.quote
+    assert evidence[slice(*chinese.quote)] == "1987年12月，长城被列入世界文化遗产。"
+
+
+async def test_a_claim_of_10000_words_is_read_whole_and_in_time(checker: BuiltinChecker) -> None:
+    evidence = " ".join(f"Station {number} lies in Ward {number * 7} of town." for number in range(1300))
+    began = time.perf_counter()
+    whole, changed = await checker.check(
+        [
+            Pair(evidence, evidence),
+            Pair(evidence + " It all belongs to Quentin Blackwood of Zanzibar.", evidence),
+        ]
+    )
+    assert time.perf_counter() - began < 10
+    assert whole.verdict is Verdict.SUPPORTED
+    assert changed.score < whole.score
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "9" * 200_000,
+        "1," * 100_000,
+        "a" * 500_000,
+        "三" * 200_000,
+        "百分之" * 50_000,
+        "《" * 100_000,
+        "not " * 100_000,
+    ],
+)
+async def test_hostile_text_costs_linear_time(checker: BuiltinChecker, hostile: str) -> None:
+    began = time.perf_counter()
+    judgements = await checker.check([Pair(hostile, TOWER), Pair("It is 330 metres tall.", hostile)])
+    assert time.perf_counter() - began < 10
+    assert not any(judgement.verdict is Verdict.SUPPORTED for judgement in judgements)
+
+
+@settings(deadline=None, max_examples=150)
+@given(claim=st.text(max_size=80), evidence=st.text(max_size=200), question=st.text(max_size=30))
+def test_any_text_gets_a_judgement(claim: str, evidence: str, question: str) -> None:
+    checker = SHARED
+    (judgement,) = asyncio.run(checker.check([Pair(claim, evidence, claim, question, question)]))
+    assert 0 <= judgement.score <= 1
+    if judgement.quote:
+        start, end = judgement.quote
+        assert 0 <= start < end <= len(evidence)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from([*SUPPORTED, *WRONG, *SUPPORTED_ZH]), max_size=6))
+def test_a_batch_gives_what_its_pairs_give_alone(claims: list[str]) -> None:
+    pairs = [Pair(claim, f"{TOWER}\n\n{WALL}") for claim in claims]
+    together = asyncio.run(SHARED.check(pairs))
+    assert list(together) == [asyncio.run(SHARED.check([pair]))[0] for pair in pairs]
+
+
+SHARED = BuiltinChecker()
+"""For property tests, which take no fixtures of a narrower scope; its thread ends with the interpreter."""
+
+
+async def test_the_event_loop_stays_free(checker: BuiltinChecker) -> None:
+    beats = 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.005)
+            beats += 1
+
+    heart = asyncio.create_task(beat())
+    await checker.check([Pair("It is 330 metres tall.", (NOISE + TOWER) * 400)])
+    heart.cancel()
+    assert beats >= 5
+
+
+async def test_a_caller_that_goes_away_leaves_nothing_waiting(checker: BuiltinChecker) -> None:
+    long = asyncio.create_task(
+        checker.check([Pair(claim, (NOISE + TOWER) * 100 + claim) for claim in SUPPORTED * 20])
+    )
+    await asyncio.sleep(0.05)
+    long.cancel()
+    began = time.perf_counter()
+    await judge(checker, SUPPORTED[0], TOWER)
+    assert time.perf_counter() - began < 5
+    assert long.cancelled()
+
+
+async def test_fifty_pairs_take_a_fraction_of_a_second(checker: BuiltinChecker) -> None:
+    passages = [" ".join(f"{NOISE} {TOWER}".split()[start : start + 100]) for start in range(5)]
+    pairs = [Pair(claim, passage) for claim in (SUPPORTED * 2)[:10] for passage in passages]
+    await checker.check(pairs)
+    best = min([await timed(checker, pairs) for _ in range(3)])
+    assert best < 0.25  # 20 to 40 ms on a quiet machine
+
+
+async def timed(checker: BuiltinChecker, pairs: list[Pair]) -> float:
+    began = time.perf_counter()
+    await checker.check(pairs)
+    return time.perf_counter() - began
+
+
+@pytest.mark.parametrize("broken", ["", "{", "[]", "{}", '{"features": ["recall"]}'])
+def test_broken_weights_are_a_config_error(tmp_path: Path, broken: str) -> None:
+    file = tmp_path / "weights.json"
+    file.write_text(broken)
+    with pytest.raises(ConfigError, match="weights"):
+        load_weights(file)
+
+
+def test_missing_weights_are_a_config_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"weights.*No such file"):
+        load_weights(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.0])
+def test_a_weight_that_is_no_number_or_scale_is_a_config_error(tmp_path: Path, value: float) -> None:
+    weights = json.loads(
+        resources.files("proxy.backends.checkers.builtin")
+        .joinpath("weights.json")
+        .read_text(encoding="utf-8")
+    )
+    weights["languages"]["en"]["support"]["scales"][0] = value
+    file = tmp_path / "weights.json"
+    file.write_text(json.dumps(weights))
+    with pytest.raises(ConfigError):
+        load_weights(file)
