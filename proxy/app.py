@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from proxy.backends.upstream.endpoint import Forwarded
 from proxy.chat import ChatService
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError, VouchError
 from proxy.gate import Gate
@@ -22,7 +23,7 @@ from proxy.openai_api.errors import error_headers, error_object, error_status
 from proxy.openai_api.models import find_model, model_object, model_objects
 from proxy.openai_api.passages import passage_object, passage_page
 from proxy.openai_api.request import parse_body, parse_chat
-from proxy.parts import Forwarded, Parts
+from proxy.parts import Parts
 from proxy.settings import Settings
 from proxy.types import Json
 
@@ -136,9 +137,9 @@ def _relay(answer: Forwarded) -> Response:
             async for piece in answer.body:
                 yield piece
         finally:
-            await answer.close()
+            await answer.aclose()
 
-    return StreamingResponse(pieces(), answer.status, answer.headers)
+    return StreamingResponse(pieces(), answer.status, dict(answer.headers))
 
 
 async def _failed(_request: Request, error: Exception) -> Response:

@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from proxy.types import LLM, Checker, Document, Json, Passages, RetrievalMode, Retriever
-
-
-class Forwarded(Protocol):
-    """An upstream's answer to a request that is passed through."""
-
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    @property
-    def body(self) -> AsyncIterator[bytes]: ...
-
-    async def close(self) -> None: ...
-
-
-class Forwarder(Protocol):
-    """Passes requests for other routes than chat to an upstream."""
-
-    async def forward(self, route: str, body: Json, api_key: str | None) -> Forwarded:
-        """`route` is the path after `/v1/`. Raises `errors.UpstreamError` or `errors.NotFoundError`."""
-        ...
+from proxy.backends.upstream.endpoint import Upstream
+from proxy.types import LLM, Checker, Document, Passages, RetrievalMode, Retriever
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that clients can name: its upstream, the checkers for its replies, and who forwards for it."""
+    """A model that clients can name: its upstream, the checkers of its replies, and, where other routes than
+    chat can be passed to it, who does that."""
 
     name: str
     llm: LLM
     checkers: Mapping[str, Checker]
-    forwarder: Forwarder | None = None
+    forwarder: Upstream | None = None
     description: str = ""
 
 

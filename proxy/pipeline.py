@@ -109,17 +109,18 @@ class Pipeline:
         """Findings of a draft. What is not checked by `until` is UNVERIFIED; nothing is raised."""
         draft, claims = await asyncio.to_thread(self._claims, draft)
         found: dict[Claim, Finding] = {}
-        error = ""
+        errors: list[str] = []
         try:
             async with asyncio.timeout_at(until):
-                await self._find_all(claims, question, found)
+                await self._find_all(claims, question, found, errors)
         except TimeoutError:
-            error = "the deadline passed"
-        except (RetrievalError, CheckError) as failure:
-            log.warning("checking is not possible: %s", failure)
-            error = failure.message
+            errors.append("the deadline passed")
+        except RetrievalError as error:
+            errors.append(error.message)
+        if errors:
+            log.warning("checking was not possible, wholly or in part: %s", errors[0])
         findings = tuple(found.get(claim) or judge.unchecked(claim) for claim in claims)
-        return Attempt(draft, usage, findings, error)
+        return Attempt(draft, usage, findings, errors[0] if errors else "")
 
     def _claims(self, draft: Draft) -> tuple[Draft, tuple[Claim, ...]]:
         """The draft without citations of the upstream's own, and its claims."""
@@ -129,8 +130,10 @@ class Pipeline:
             draft = replace(draft, text=strip_marks(draft.text))
         return draft, segment(draft.text)
 
-    async def _find_all(self, claims: Sequence[Claim], question: str, found: dict[Claim, Finding]) -> None:
-        """Search for all claims in one batch, then check each; `found` fills as they are done."""
+    async def _find_all(
+        self, claims: Sequence[Claim], question: str, found: dict[Claim, Finding], errors: list[str]
+    ) -> None:
+        """Search for all claims in one batch, then check each; `found` and `errors` fill as they are done."""
         needs = zip(claims, contexts(claims, question), queries(claims, question), strict=True)
         wanted = [need for need in needs if need[0].checkable][: self.options.max_claims]
         if not wanted:
@@ -138,7 +141,10 @@ class Pipeline:
         passages = await self.retriever.search([query for _, _, query in wanted], self.options.top_k)
 
         async def find(claim: Claim, context: str, evidence: tuple[Evidence, ...]) -> None:
-            found[claim] = await self._find(claim, context, question, evidence)
+            try:
+                found[claim] = await self._find(claim, context, question, evidence)
+            except CheckError as error:
+                errors.append(error.message)
 
         await together(
             find(claim, context, evidence)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from proxy.steps.annotate import Annotated, annotate
 from proxy.types import CitationStyle, Claim, Evidence, Finding, Passage, Verdict
 
-
 Ends = list[tuple[int, int, list[Passage]]]
 
 

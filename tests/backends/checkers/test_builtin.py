@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Iterator
-from importlib import resources
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
-from proxy.backends.checkers.builtin.model import load_weights
-from proxy.errors import ConfigError
 from proxy.types import Judgement, Pair, Verdict
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in Paris, France. It is named "
-    "after the engineer Gustave Eiffel, whose company built the tower from 1887 to 1889. It is 330 metres tall. "
-    "The tower received 5,889,000 visitors on 3 May 2022. Some artists did not like the tower at first. "
-    "About 20% of the visitors came from three countries."
+    "after the engineer Gustave Eiffel, whose company built the tower from 1887 to 1889. It is 330 metres "
+    "tall. The tower received 5,889,000 visitors on 3 May 2022. Some artists did not like the tower at "
+    "first. About 20% of the visitors came from three countries."
 )
 WALL = (
     "长城是中国古代的军事防御工程。明长城东起虎山，西至嘉峪关，全长8851.8公里。"
@@ -31,7 +26,8 @@ WALL = (
 )
 NOISE = (
     "The river flows north through several valleys before it reaches the lake. Farmers along its banks grow "
-    "wheat and barley, and sell most of the harvest at the weekly market. A small railway once linked both towns. "
+    "wheat and barley, and sell most of the harvest at the weekly market. A small railway once linked "
+    "both towns. "
 )
 
 SUPPORTED = [
@@ -284,30 +280,3 @@ async def timed(checker: BuiltinChecker, pairs: list[Pair]) -> float:
     began = time.perf_counter()
     await checker.check(pairs)
     return time.perf_counter() - began
-
-
-@pytest.mark.parametrize("broken", ["", "{", "[]", "{}", '{"features": ["recall"]}'])
-def test_broken_weights_are_a_config_error(tmp_path: Path, broken: str) -> None:
-    file = tmp_path / "weights.json"
-    file.write_text(broken)
-    with pytest.raises(ConfigError, match="weights"):
-        load_weights(file)
-
-
-def test_missing_weights_are_a_config_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"weights.*No such file"):
-        load_weights(tmp_path / "none.json")
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.0])
-def test_a_weight_that_is_no_number_or_scale_is_a_config_error(tmp_path: Path, value: float) -> None:
-    weights = json.loads(
-        resources.files("proxy.backends.checkers.builtin")
-        .joinpath("weights.json")
-        .read_text(encoding="utf-8")
-    )
-    weights["languages"]["en"]["support"]["scales"][0] = value
-    file = tmp_path / "weights.json"
-    file.write_text(json.dumps(weights))
-    with pytest.raises(ConfigError):
-        load_weights(file)

@@ -1,0 +1,1 @@
+"""Checkers: (claim, evidence) pairs to judgements."""

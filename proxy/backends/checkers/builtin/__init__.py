@@ -1,0 +1,1 @@
+"""The built-in checker: overlap features and a calibrated logistic regression per language."""

@@ -1,0 +1,142 @@
+"""When a failed claim is contradicted, not only unsupported, and the words that say why it failed.
+
+A wrong "contradicted" reads badly, so the rule is narrow: the window must say most of the claim and have
+something else where the claim has a number, a name, a negation or the opposite word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from proxy.backends.checkers.builtin.features import Comparison
+from proxy.backends.checkers.builtin.polarity import antonym, is_negation
+from proxy.backends.checkers.builtin.tokens import Token
+
+_SAID = 0.6
+"""Share of the claim's other content words that the window must say before a conflict is called one."""
+_SAID_TURNED = 0.75
+"""The same before a negation or an opposite word, which are common enough to stand there by chance."""
+_SLACK = 4
+_NEIGHBOURS = 2
+_SPELLING = 3
+"""Letters at the start that make two names spellings of one: "Hickam" and "Hickman" are no conflict."""
+_HEDGES = frozenset(
+    "about around more less fewer than least most over under nearly almost roughly up".split()
+)
+_MOST = 3
+_SHOWN = 40
+
+
+def contradiction(comparison: Comparison) -> str | None:
+    """What the evidence says otherwise, in a few words, or None where it only does not say the claim."""
+    said = _rest_said(comparison)
+    if said < _SAID:
+        return None
+    conflict = _number_conflict(comparison) or _name_conflict(comparison)
+    if conflict or said < _SAID_TURNED:
+        return conflict
+    return _opposite(comparison) or _negation(comparison)
+
+
+def shortfall(comparison: Comparison) -> str:
+    """What of the claim the evidence does not say, in a few words."""
+    tokens, lost = comparison.claim.tokens, comparison.lost
+    if comparison.leaning < 1:
+        return "the evidence is about something else than the claim's subject or question"
+    if not lost:
+        return "the evidence has the claim's words, but does not say it as a whole"
+    telling = [at for at in lost if tokens[at].kind in ("number", "name")] or list(lost)
+    runs: list[tuple[int, int]] = []
+    for at in telling:
+        if runs and runs[-1][1] == at:
+            runs[-1] = (runs[-1][0], at + 1)
+        else:
+            runs.append((at, at + 1))
+    shown = ", ".join(f'"{_text(comparison, start, end)}"' for start, end in runs[:_MOST])
+    more = f" and {len(runs) - _MOST} more" if len(runs) > _MOST else ""
+    return f"{shown}{more} {'is' if len(runs) == 1 else 'are'} not in the evidence"
+
+
+def _rest_said(comparison: Comparison) -> float:
+    """Recall of the content words that are neither numbers nor names."""
+    rest = [at for at in comparison.content if comparison.claim.tokens[at].kind not in ("number", "name")]
+    weights = comparison.claim.weights
+    total = sum(weights[at] for at in rest)
+    return sum(weights[at] * comparison.matched[at] for at in rest) / total if total else 0.0
+
+
+def _number_conflict(comparison: Comparison) -> str | None:
+    tokens = comparison.claim.tokens
+    lost = [at for at in comparison.lost if tokens[at].kind == "number"]
+    if len(lost) != 1 or any(token.key in _HEDGES for token in tokens[max(0, lost[0] - 3) : lost[0]]):
+        return None
+    rival = _in_place(comparison, lost[0], lost[0] + 1)
+    if rival is None or not _alike(tokens[lost[0]].key, rival.key):
+        return None
+    return f"numbers differ: {_text(comparison, lost[0], lost[0] + 1)} / {_said(comparison, rival)}"
+
+
+def _name_conflict(comparison: Comparison) -> str | None:
+    tokens = comparison.claim.tokens
+    lost = [at for at in comparison.lost if tokens[at].kind == "name"]
+    if not lost or lost != list(range(lost[0], lost[-1] + 1)):
+        return None
+    rival = _in_place(comparison, lost[0], lost[-1] + 1)
+    if rival is None or rival.key[:_SPELLING] == tokens[lost[0]].key[:_SPELLING]:
+        return None
+    return f"names differ: {_text(comparison, lost[0], lost[-1] + 1)} / {_said(comparison, rival)}"
+
+
+def _opposite(comparison: Comparison) -> str | None:
+    pair = antonym(comparison.claim, comparison.found)
+    return f"the evidence has the opposite: {pair[0]} / {pair[1]}" if pair else None
+
+
+def _negation(comparison: Comparison) -> str | None:
+    if not comparison.denied:
+        return None
+    added = any(is_negation(token) for token in comparison.claim.tokens)
+    return "the claim denies what the evidence says" if added else "the evidence denies what the claim says"
+
+
+def _in_place(comparison: Comparison, start: int, end: int) -> Token | None:
+    """The token that the window has, and the claim has not, where the claim has `tokens[start:end]`.
+
+    It is of the same kind, and two neighbours agree: two before, two after, or one on either side.
+    """
+    tokens, window = comparison.claim.tokens, comparison.found.tokens
+    left = [token.key for token in tokens[max(0, start - 2) : start]]
+    right = [token.key for token in tokens[end : end + 2]]
+    own = {token.key for token in tokens}
+    for at, token in enumerate(window):
+        if token.kind != tokens[start].kind or token.key in own:
+            continue
+        last = at
+        while last + 1 < min(len(window), at + _SLACK) and window[last + 1].kind == token.kind:
+            last += 1
+        before = _agreeing(left[::-1], [other.key for other in reversed(window[max(0, at - 2) : at])])
+        after = _agreeing(right, [other.key for other in window[last + 1 : last + 3]])
+        if before + after >= _NEIGHBOURS:
+            return token
+    return None
+
+
+def _agreeing(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many keys two lists have in common from their start."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two numbers can stand for the same thing: a year is only held against a year."""
+    return (len(one) == 5 and one[1] in "12") == (len(other) == 5 and other[1] in "12")
+
+
+def _said(comparison: Comparison, token: Token) -> str:
+    return comparison.found.text[token.start : token.end]
+
+
+def _text(comparison: Comparison, start: int, end: int) -> str:
+    tokens = comparison.claim.tokens
+    text = comparison.claim.text[tokens[start].start : tokens[end - 1].end]
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
