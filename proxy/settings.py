@@ -87,7 +87,7 @@ class LLMChecker(Section):
     prompt: PromptName = "ceg"
     concurrency: int = Field(8, ge=1, le=256)
     timeout: float = Field(30.0, gt=0)
-    params: dict[str, object] = Field(default_factory=lambda: {"temperature": 0, "max_tokens": 512})
+    params: dict[str, object] = {"temperature": 0, "max_tokens": 512}
 
 
 class Checker(Section):

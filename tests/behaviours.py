@@ -40,12 +40,13 @@ class Reply:
         logprobs: bool = False,
         error: Json | None = None,
         done: bool = True,
+        linger: float = 0.0,
     ) -> None:
         """`pace`: seconds before each chunk. `size`: code points a chunk. `drop_after`: the connection is
         cut after so many chunks (of a whole reply: at once). `write_size`: the stream's bytes go out in
         writes of that many, across chunk and character borders. `extra`: unknown fields beside `choices`.
         `logprobs`: one entry per chunk. `error`: sent in the stream as `data: {"error": ...}` before its
-        end. `done`: whether `[DONE]` comes."""
+        end. `done`: whether `[DONE]` comes. `linger`: seconds that the connection stays open after it."""
         self.messages = messages
         self.finish_reason = finish_reason
         self.usage = usage
@@ -57,6 +58,7 @@ class Reply:
         self.logprobs = logprobs
         self.error = error
         self.done = done
+        self.linger = linger
 
     async def respond(self, request: web.Request, body: Json) -> web.StreamResponse:
         if not body.get("stream"):
@@ -70,6 +72,7 @@ class Reply:
             step = self.write_size or len(data)
             for start in range(0, len(data), step):
                 await response.write(data[start : start + step])
+        await asyncio.sleep(self.linger)
         await response.write_eof()
         return response
 

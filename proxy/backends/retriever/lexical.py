@@ -1,0 +1,157 @@
+"""BM25 search by bm25s, over English words and Chinese bigrams."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import numpy as np
+from bm25s.stopwords import STOPWORDS_EN
+from numpy.typing import NDArray
+
+from proxy.arrays import map_array
+from proxy.backends.retriever.ranking import Hit
+from proxy.errors import BrokenIndexError
+from proxy.generation import Generation
+from proxy.index import Index
+from proxy.types import Passage
+
+WEIGHTS, ROWS, STARTS, WORDS = "bm25-weights.npy", "bm25-rows.npy", "bm25-starts.npy", "bm25-words.json"
+
+_K1, _B = 0.9, 0.4
+"""Those of Lin et al.'s Anserini; over WikiRetr recall@1 is 0.3 points above bm25s' own 1.5 and 0.75."""
+
+_STOP_WORDS = frozenset(STOPWORDS_EN)
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_TOKEN = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
+_MAX_QUERY_CHARACTERS = 20_000
+_MAX_QUERY_WORDS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Every word's BM25 weight in every passage that has it, word by word.
+
+    Those of word w are `weights[starts[w]:starts[w + 1]]` in the passages `rows[...]`, ascending.
+    """
+
+    words: dict[str, int]
+    weights: NDArray[np.float32]
+    rows: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    passages: int
+
+
+class LexicalRanking:
+    """Passages by BM25 (Robertson et al.), as Lucene computes it. Those that share no word are no hits."""
+
+    def __init__(self, postings: Postings) -> None:
+        self._postings = postings
+
+    def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
+        """Per query at most k hits, best first, without a cosine."""
+        return [tuple(Hit(int(row)) for row in self._best(query, k)) for query in queries]
+
+    def _best(self, query: str, k: int) -> NDArray[np.intp]:
+        known = self._postings.words
+        # Each word once: a claim that repeats a name is not more about it.
+        words = dict.fromkeys(known[word] for word in tokens(query[:_MAX_QUERY_CHARACTERS]) if word in known)
+        scores = self._scores(list(words)[:_MAX_QUERY_WORDS])
+        found = np.flatnonzero(scores)
+        if len(found) > k:
+            found = found[np.argpartition(-scores[found], k - 1)[:k]]
+            found.sort()
+        best: NDArray[np.intp] = found[np.argsort(-scores[found], kind="stable")]
+        return best
+
+    def _scores(self, words: Sequence[int]) -> NDArray[np.float32]:
+        postings = self._postings
+        scores = np.zeros(postings.passages, dtype=np.float32)
+        for word in words:
+            start, end = postings.starts[word : word + 2]
+            scores[postings.rows[start:end]] += postings.weights[start:end]
+        return scores
+
+
+def tokens(text: str) -> Iterator[str]:
+    """Lower-case words and numbers without English stop words; Chinese and Japanese as character bigrams.
+
+    No stemming: Harman's s-stemmer and Porter's were measured over WikiRetr, and neither helps the fusion.
+    """
+    for match in _TOKEN.finditer(text.lower()):
+        found = match.group()
+        if match.lastgroup != "cjk":
+            if found not in _STOP_WORDS:
+                yield found
+        elif len(found) == 1:
+            yield found
+        else:
+            yield from map("".join, pairwise(found))
+
+
+def postings_of(passages: Iterable[Passage]) -> Postings:
+    """Weighs the words of titles and texts. Holds 4 bytes for every word of every passage meanwhile.
+
+    Titles too: they name what a text calls "it". Measured over WikiRetr they cost nothing.
+    """
+    words: dict[str, int] = {}
+    documents = [_ids(passage, words) for passage in passages]
+    if not words:  # bm25s divides by the number of words
+        return Postings({}, np.empty(0, "<f4"), np.empty(0, "<i4"), np.zeros(1, "<i8"), len(documents))
+    model = bm25s.BM25(method="lucene", k1=_K1, b=_B)
+    model.index((documents, words), create_empty_token=False, show_progress=False)
+    return Postings(
+        words=words,
+        weights=np.asarray(model.scores["data"], dtype="<f4"),
+        rows=np.asarray(model.scores["indices"], dtype="<i4"),
+        starts=np.asarray(model.scores["indptr"], dtype="<i8"),
+        passages=len(documents),
+    )
+
+
+def _ids(passage: Passage, words: dict[str, int]) -> NDArray[np.int32]:
+    text = f"{passage.title} {passage.text}"
+    return np.array([words.setdefault(word, len(words)) for word in tokens(text)], dtype=np.int32)
+
+
+def write_postings(generation: Generation, postings: Postings) -> None:
+    """Writes the lexical part of an index that is being built. bm25s' own format is the same arrays."""
+    np.save(generation.file(WEIGHTS), postings.weights, allow_pickle=False)
+    np.save(generation.file(ROWS), postings.rows, allow_pickle=False)
+    np.save(generation.file(STARTS), postings.starts, allow_pickle=False)
+    words = json.dumps(list(postings.words), ensure_ascii=False)
+    generation.file(WORDS).write_text(words, encoding="utf-8")
+
+
+def open_postings(index: Index) -> Postings:
+    """The lexical part of an index, mapped; only its words are in memory.
+
+    Raises:
+        BrokenIndexError: its files are not what `write_postings` wrote.
+    """
+    words = _words(index.file(WORDS))
+    starts: NDArray[Any] = map_array(index.file(STARTS), "<i8", (len(words) + 1,))
+    size = int(starts[-1])
+    return Postings(
+        words={word: number for number, word in enumerate(words)},
+        weights=map_array(index.file(WEIGHTS), "<f4", (size,)),
+        rows=map_array(index.file(ROWS), "<i4", (size,)),
+        starts=starts,
+        passages=index.manifest.passages,
+    )
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        words = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise BrokenIndexError(f"{path} can't be read: {error}") from error
+    if not isinstance(words, list):
+        raise BrokenIndexError(f"{path} holds no list of words.")
+    return words

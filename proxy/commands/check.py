@@ -1,0 +1,99 @@
+"""`vouch check`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from proxy.commands.compose import compose
+from proxy.config import load
+from proxy.errors import RequestError
+from proxy.openai_api.response import Choice, choice
+from proxy.parts import Parts
+from proxy.pipeline import Options, Pipeline
+from proxy.settings import Settings
+from proxy.types import Draft, Json, Outcome, Usage, Verdict
+
+MAX_CHARACTERS = 10_000_000
+
+COLOURS = {
+    Verdict.SUPPORTED: "green",
+    Verdict.CONTRADICTED: "bold red",
+    Verdict.UNSUPPORTED: "red",
+    Verdict.UNVERIFIED: "yellow",
+    Verdict.NOT_CHECKABLE: "dim",
+}
+
+NONFACTUAL_EXIT = 3
+
+
+def run(text: str, config: Path | None, overrides: dict[str, Any], question: str, as_json: bool) -> None:
+    """Prints the annotated text. Exits with 3 when a claim is nonfactual."""
+    settings = load(config, overrides)
+    if text == "-":
+        text = sys.stdin.read(MAX_CHARACTERS + 1)
+    if not text.strip():
+        raise RequestError("There is no text to check: give one, or pipe one in.")
+    if len(text) > MAX_CHARACTERS:
+        raise RequestError(f"The text is over {MAX_CHARACTERS:,} characters; check it in parts.")
+    parts = compose(settings)
+    checked = asyncio.run(check(parts, settings, text, question))
+    wire = {key: getattr(checked, key) for key in ("content", "references", "verification")}
+    if as_json:
+        print(json.dumps(wire, ensure_ascii=False, indent=2))
+    else:
+        show(Console(highlight=False, soft_wrap=True), checked)
+    if any(Verdict(claim["verdict"]).nonfactual for claim in checked.verification["claims"]):
+        sys.exit(NONFACTUAL_EXIT)
+
+
+async def check(parts: Parts, settings: Settings, text: str, question: str) -> Choice:
+    """The text as the proxy would return it, were it an upstream's reply; there is nobody to re-prompt."""
+    model = next(iter(parts.models.values()))
+    options = Options(
+        max_rounds=0,
+        top_k=settings.retrieval.top_k,
+        max_claims=settings.verification.max_claims,
+        deadline=settings.verification.deadline,
+    )
+    retriever = parts.retrievers[settings.retrieval.mode]
+    pipeline = Pipeline(model.llm, retriever, model.checkers[settings.checker.name], options)
+    until = asyncio.get_running_loop().time() + options.deadline
+    try:
+        attempt = await pipeline.check(Draft(text, {}), Usage(), question, until)
+    finally:
+        await parts.close()
+    return choice(Outcome((attempt,), 0), settings.citation.style, lambda passage: f"#{passage.id}")
+
+
+def show(console: Console, checked: Choice) -> None:
+    """The text coloured by verdict, the references, and a count."""
+    text = Text(checked.content)
+    claims = checked.verification["claims"]
+    for claim in claims:
+        text.stylize(COLOURS[Verdict(claim["verdict"])], claim["start"], claim["end"])
+    console.print(text)
+    console.print()
+    for reference in checked.references:
+        console.print(reference_line(reference))
+    counts = [(verdict, sum(claim["verdict"] == verdict for claim in claims)) for verdict in Verdict]
+    summary = [Text(f"{count} {verdict}", COLOURS[verdict]) for verdict, count in counts if count]
+    console.print(Text(", ").join(summary) if summary else Text("There is nothing to check.", "dim"))
+    if error := checked.verification.get("error"):
+        console.print(Text(f"Checking stopped: {error}", "yellow"))
+
+
+def reference_line(reference: Json) -> Text:
+    """`[1] Title: "the evidence sentence"` and, where there is one, the address."""
+    line = Text(f"[{reference['n']}] ", "cyan")
+    line.append(reference["title"], "bold")
+    line.append(f": “{' '.join(reference['quote'].split())}”")
+    if not reference["url"].startswith("#"):
+        line.append(f" {reference['url']}", "dim")
+    return line

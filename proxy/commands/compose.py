@@ -1,0 +1,154 @@
+"""Settings to parts: the only place where backends are built."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
+
+from index_builder.chunks import chunk
+from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.backends.checkers.llm import LLMChecker
+from proxy.backends.encoder import SentenceTransformerEncoder
+from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
+from proxy.backends.upstream.embedded import DEMO, DESCRIPTIONS, EmbeddedLLM
+from proxy.backends.upstream.endpoint import Endpoint, Upstream
+from proxy.backends.upstream.provider import make_upstream, missing_keys
+from proxy.backends.upstream.retry import Retrying
+from proxy.errors import ConfigError
+from proxy.index import open_index
+from proxy.parts import Model, Parts
+from proxy.settings import Encoder, Settings
+from proxy.settings import Upstream as UpstreamSettings
+from proxy.types import LLM, Checker, Document, RetrievalMode, Retriever
+
+MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The corpus, what encodes queries to it, and the thread that searches it: the part that loads slowly."""
+
+    corpus: Corpus
+    encoder: SentenceTransformerEncoder
+    thread: ThreadPoolExecutor
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self.thread.shutdown(wait=True, cancel_futures=True)
+
+
+def make_encoder(settings: Encoder) -> SentenceTransformerEncoder:
+    """The configured encoder. Raises `ConfigError`."""
+    return SentenceTransformerEncoder(
+        settings.model,
+        precision=settings.precision,
+        batch_size=settings.batch_size,
+        threads=settings.threads,
+    )
+
+
+def load_library(settings: Settings) -> Library:
+    """The configured index with its encoder. Raises `BrokenIndexError`, `ConfigError`."""
+    index = open_index(Path(settings.index.path))
+    encoder = make_encoder(settings.encoder)
+    index.require(encoder)
+    return Library(open_corpus(index), encoder, search_thread())
+
+
+def compose(settings: Settings) -> Parts:
+    """Everything that the settings describe. Raises `ConfigError`, `BrokenIndexError`."""
+    for upstream in settings.upstreams:
+        if upstream.model not in DESCRIPTIONS:
+            _require_key(endpoint(upstream))
+    library = load_library(settings)
+    parts = make_parts(settings, library)
+
+    async def close() -> None:
+        await parts.close()
+        library.close()
+
+    return replace(parts, close=close)
+
+
+def make_parts(settings: Settings, library: Library) -> Parts:
+    """The parts over a library that is loaded; it stays its owner's to close."""
+    threshold = None if settings.retrieval.threshold == "auto" else settings.retrieval.threshold
+
+    def over(corpus: Corpus, mode: RetrievalMode) -> Retriever:
+        return retriever(corpus, library.encoder, mode, thread=library.thread, threshold=threshold)
+
+    async def over_documents(documents: Sequence[Document], mode: RetrievalMode) -> Retriever:
+        loop = asyncio.get_running_loop()
+        held = await loop.run_in_executor(library.thread, hold, documents)
+        return over(held, mode)
+
+    def hold(documents: Sequence[Document]) -> Corpus:
+        passages = [one for document in documents for one in chunk(document, words=settings.index.words)]
+        return hold_corpus(passages, library.encoder, library.corpus.threshold)
+
+    retrievers = {mode: over(library.corpus, mode) for mode in MODES}
+    builtin = BuiltinChecker()
+    forwarders: dict[str, Upstream] = {}
+    llms: dict[str, LLM] = {}
+    for upstream in settings.upstreams:
+        if upstream.model in DESCRIPTIONS:
+            llms[upstream.name] = EmbeddedLLM(
+                retrievers[settings.retrieval.mode], plant_error=upstream.model == DEMO
+            )
+        else:
+            forwarders[upstream.name] = make_upstream(endpoint(upstream), upstream.client)
+            llms[upstream.name] = Retrying(forwarders[upstream.name], upstream.max_retries)
+
+    def checkers(name: str) -> Mapping[str, Checker]:
+        asked = settings.checker.llm
+        llm = LLMChecker(
+            llms[asked.model or name],
+            prompt=asked.prompt,
+            concurrency=asked.concurrency,
+            timeout=asked.timeout,
+            params=asked.params,
+        )
+        return {"builtin": builtin, "llm": llm}
+
+    async def close() -> None:
+        for forwarder in forwarders.values():
+            await forwarder.close()
+        builtin.close()
+
+    models = {
+        upstream.name: Model(
+            name=upstream.name,
+            llm=llms[upstream.name],
+            checkers=checkers(upstream.name),
+            forwarder=forwarders.get(upstream.name),
+            description=DESCRIPTIONS.get(upstream.model, ""),
+        )
+        for upstream in settings.upstreams
+    }
+    return Parts(models, retrievers, library.corpus.passages, over_documents, close)
+
+
+def _require_key(wanted: Endpoint) -> None:
+    if keys := missing_keys(wanted):
+        raise ConfigError(
+            f"{wanted.model} needs a key: set {' and '.join(keys)}, give one with --api-key or "
+            "upstreams.api_key, or set upstreams.client_key to call it with each client's own."
+        )
+
+
+def endpoint(upstream: UpstreamSettings) -> Endpoint:
+    """Where an upstream is and how it is called."""
+    return Endpoint(
+        model=upstream.model,
+        api_base=upstream.api_base,
+        api_key=upstream.api_key.get_secret_value() if upstream.api_key else None,
+        client_key=upstream.client_key,
+        timeout=upstream.timeout,
+        connect_timeout=upstream.connect_timeout,
+        max_reply_bytes=upstream.max_reply_bytes,
+        params=upstream.params,
+    )

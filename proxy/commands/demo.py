@@ -1,0 +1,131 @@
+"""`vouch demo`: the whole of it in a minute, on the example corpus, through the doors that users use."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from openai import OpenAI, OpenAIError
+from openai.types.chat import ChatCompletionChunk
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
+
+from proxy.commands import index as index_command
+from proxy.commands.check import reference_line
+from proxy.errors import ConfigError, VouchError
+
+QUESTION = "How tall is the Eiffel Tower, and when was it completed?"
+MODEL = "vouch/demo"
+START_SECONDS = 60
+ANSWER_SECONDS = 60
+
+
+class DemoError(VouchError):
+    """The demo did not show what it is there to show."""
+
+
+def run(question: str | None, console: Console | None = None) -> None:
+    """Indexes, serves, asks, prints. Raises `DemoError` when the planted error is not caught and mended."""
+    question = question or QUESTION
+    console = console or Console(highlight=False, soft_wrap=True)
+    with tempfile.TemporaryDirectory(prefix="vouch-demo-") as folder:
+        index = Path(folder) / "index"
+        console.print(Rule("1. Index the example corpus", align="left"))
+        index_command.run([str(corpus())], None, {"index": {"path": str(index)}}, strict=True)
+        console.print(Rule("2. Serve it", align="left"))
+        with server(index) as base_url:
+            console.print(f"An OpenAI-compatible server listens on {base_url}")
+            console.print(Rule("3. Ask, through the OpenAI SDK, streaming", align="left"))
+            console.print(Text("You: ", "bold") + Text(question))
+            console.print(Text(f"{MODEL}: ", "bold"), end="")
+            finish = ask(console, base_url, question)
+    console.print()
+    for reference in finish["references"]:
+        console.print(reference_line(reference))
+    console.print(Rule("4. What happened", align="left"))
+    trace(console, finish["verification"])
+
+
+def corpus() -> Path:
+    """The example corpus: in the package once it is installed, else beside it in the source tree."""
+    packaged = Path(str(files("proxy"))) / "data" / "corpus"
+    source = Path(__file__).parents[2] / "examples" / "corpus"
+    for folder in (packaged, source):
+        if folder.is_dir():
+            return folder
+    raise ConfigError(f"The example corpus is missing: neither {packaged} nor {source} is there.")
+
+
+@contextlib.contextmanager
+def server(index: Path) -> Iterator[str]:
+    """`vouch serve` as its own process, on a port of its own choice; its base URL."""
+    command = [sys.executable, "-m", "proxy", "serve", "--model", MODEL, "--index", str(index), "--port", "0"]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("VOUCH_")}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=index, env={**environment, "COLUMNS": "200"}
+    ) as process:
+        alarm = threading.Timer(START_SECONDS, process.kill)
+        alarm.start()
+        try:
+            yield _base_url(process)
+        finally:
+            alarm.cancel()
+            process.terminate()
+
+
+def _base_url(process: subprocess.Popen[str]) -> str:
+    for line in process.stdout or ():
+        if found := re.search(r"http://\S+", line):
+            return found.group()
+    raise DemoError("The server did not start; what it said is above.")
+
+
+def ask(console: Console, base_url: str, question: str) -> dict[str, Any]:
+    """Prints the reply as it comes; what the finish chunk says beside it."""
+    client = OpenAI(base_url=base_url, api_key="none", timeout=ANSWER_SECONDS)
+    finish: dict[str, Any] = {}
+    try:
+        chunk: ChatCompletionChunk
+        for chunk in client.chat.completions.create(
+            model=MODEL, messages=[{"role": "user", "content": question}], stream=True
+        ):
+            for choice in chunk.choices:
+                marked = re.split(r"(\[\d+\])", choice.delta.content or "")
+                for piece in marked:
+                    console.print(Text(piece, "cyan" if piece.startswith("[") else ""), end="")
+            if chunk.model_extra and "verification" in chunk.model_extra:
+                finish = chunk.model_extra
+    except OpenAIError as error:
+        raise DemoError(f"The server did not answer: {error}") from error
+    console.print()
+    if not finish:
+        raise DemoError("The stream ended without a verification.")
+    return finish
+
+
+def trace(console: Console, verification: dict[str, Any]) -> None:
+    """The rounds: which claim failed, against which passage, and what came of the re-prompt."""
+    for number, attempt in enumerate(verification["attempts"], 1):
+        failed = attempt["nonfactual"]
+        console.print(Text(f"Round {number}: ", "bold") + Text(f"{len(failed)} claims did not hold"))
+        for claim in failed:
+            console.print(Text(f"  {claim['verdict']}: ", "bold red") + Text(claim["text"], "red"))
+            if evidence := claim["evidence"]:
+                quote = " ".join(evidence["quote"].split())
+                console.print(Text(f"  against {evidence['title']}: ", "dim") + Text(f"“{quote}”", "green"))
+            if claim["reason"]:
+                console.print(Text(f"  because {claim['reason']}", "dim"))
+    first, last = verification["attempts"][0], verification["attempts"][verification["best"]]
+    if not first["nonfactual"] or last["nonfactual"]:
+        raise DemoError("The planted error was not caught and mended for this question. Try another.")
+    console.print(Text(f"Every claim of round {verification['best'] + 1} holds: mended.", "bold green"))

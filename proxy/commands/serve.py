@@ -1,0 +1,64 @@
+"""`vouch serve`."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from rich.console import Console
+
+from proxy.app import create_app
+from proxy.commands.compose import compose
+from proxy.config import load
+from proxy.errors import ConfigError
+from proxy.settings import Server
+
+SHUTDOWN_SECONDS = 10
+"""How long chats under way may take to end after a signal."""
+
+
+def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]) -> None:
+    """Serves until a signal comes. The port is taken first: a busy one is known before models load."""
+    if upstream:
+        if "model" not in upstream:
+            raise ConfigError("--api-base and --api-key belong to an upstream: name it with --model.")
+        overrides = {**overrides, "upstreams": [upstream]}
+    settings = load(config, overrides)
+    logging.basicConfig(
+        level=settings.server.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    for chatty in ("sentence_transformers", "httpx", "LiteLLM", "bm25s"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    with _listen(settings.server) as listener:
+        parts = compose(settings)
+        host, port = listener.getsockname()[:2]
+        console = Console(soft_wrap=True, highlight=False)
+        names = ", ".join(parts.models)
+        console.print(f"Vouch serves {names} over {len(parts.passages):,} passages.")
+        console.print(f"Listening on http://{host}:{port}/v1")
+        options = uvicorn.Config(
+            create_app(parts, settings),
+            log_config=None,
+            access_log=settings.server.log_level == "debug",
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            server_header=False,
+        )
+        uvicorn.Server(options).run(sockets=[listener])
+
+
+def _listen(server: Server) -> socket.socket:
+    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((server.host, server.port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(
+            f"Can't listen on {server.host}:{server.port}: {error.strerror}. Choose another with --port."
+        ) from None
+    return listener

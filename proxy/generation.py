@@ -1,0 +1,147 @@
+"""How an index gets on disk: built beside the old one, then made the index in one rename.
+
+Whatever ends the process at whatever moment, `open_index` finds the old index or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from proxy.errors import ConfigError
+from proxy.index import MANIFEST, DataFile, Manifest, checksum
+
+_LOCK = ".vouch-lock"
+_TEMPORARY = f"{MANIFEST}.tmp"
+_PREFIX = "generation-"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One build's files, in a folder of their own, until a manifest names them."""
+
+    index: Path
+    folder: Path
+
+    def file(self, name: str) -> Path:
+        """Where the data file of that name is to be written."""
+        return self.folder / name
+
+    def seal(self) -> dict[str, DataFile]:
+        """Brings all files written so far safely to disk; their sizes and checksums by name."""
+        sealed = {}
+        for path in sorted(self.folder.iterdir()):
+            _sync(path)
+            sealed[path.name] = DataFile(path.stat().st_size, checksum(path))
+        _sync(self.folder)
+        _sync(self.index)
+        return sealed
+
+    def commit(self, manifest: Manifest) -> None:
+        """Makes this the index, then removes whatever the manifest does not name."""
+        temporary = self.index / _TEMPORARY
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(asdict(manifest), file, ensure_ascii=False, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.index / MANIFEST)
+        _sync(self.index)
+        _sweep(self.index, keep=manifest.generation)
+
+
+@contextlib.contextmanager
+def new_generation(out: Path) -> Iterator[Generation]:
+    """A fresh generation of the index at `out`, for one build at a time.
+
+    Left without `commit`, by an error or Ctrl-C, it takes its files along; what a killed build left behind,
+    the next one to commit removes.
+
+    Raises:
+        ConfigError: `out` can't be an index's folder, or another build is writing to it.
+    """
+    created = _prepare(out)
+    try:
+        with _locked(out):
+            folder = out / f"{_PREFIX}{secrets.token_hex(8)}"
+            folder.mkdir()
+            try:
+                yield Generation(out, folder)
+            finally:
+                if not _is_current(out, folder.name):
+                    shutil.rmtree(folder)
+                    (out / _TEMPORARY).unlink(missing_ok=True)
+    finally:
+        if created and not (out / MANIFEST).exists():
+            _remove_empty(out)
+
+
+def _prepare(out: Path) -> bool:
+    """Makes the folder, or sees that it is one of ours. True where it is new."""
+    try:
+        out.mkdir(parents=True)
+    except FileExistsError:
+        if not out.is_dir():
+            raise ConfigError(f"{out} is a file, not a folder for an index.", param="index.path") from None
+        ours = (out / MANIFEST).exists() or (out / _LOCK).exists()
+        if not ours and any(out.iterdir()):
+            raise ConfigError(
+                f"{out} holds other files and no index; choose a new or empty folder.", param="index.path"
+            ) from None
+        return False
+    except OSError as error:
+        raise ConfigError(f"Can't write an index to {out}: {error.strerror}.", param="index.path") from error
+    return True
+
+
+@contextlib.contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    """The operating system lets go of the lock when the process ends, however it ends."""
+    try:
+        lock = os.open(out / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise ConfigError(f"Can't write an index to {out}: {error.strerror}.", param="index.path") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ConfigError(
+                f"Another build is writing to {out}. Wait until it ends, or choose another folder.",
+                param="index.path",
+            ) from error
+        yield
+    finally:
+        os.close(lock)
+
+
+def _is_current(out: Path, name: str) -> bool:
+    try:
+        return bool(json.loads((out / MANIFEST).read_bytes())["generation"] == name)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _sweep(out: Path, *, keep: str) -> None:
+    for path in out.glob(f"{_PREFIX}*"):
+        if path.name != keep and path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)  # a leftover costs space, nothing else
+
+
+def _remove_empty(out: Path) -> None:
+    (out / _LOCK).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # someone put a file of theirs there meanwhile
+        out.rmdir()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

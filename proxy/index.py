@@ -1,0 +1,178 @@
+"""The index on disk: what its manifest says, and whether its files are what the manifest says.
+
+A folder with `manifest.json` and one folder per generation of data files, of which the manifest names
+the current one. What the data files hold is the business of those who write and read them:
+`proxy.passages` and `proxy.backends.retriever`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from proxy.errors import BrokenIndexError
+from proxy.types import Encoder
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+EncodedText = Literal["text", "title+text"]
+
+_GENERATION = re.compile(r"generation-[0-9a-f]{16}")
+_MAX_MANIFEST_BYTES = 1_000_000
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """What a data file must be: its length and its SHA-256 in hexadecimal."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index is. The precision that the encoder computed in is no part of that.
+
+    `encoder`, `encoded` (which fields of a passage the encoder saw) and the chunker's `words` and
+    `max_tokens` decide what the vectors are; rows have length `dimension` and Euclidean norm 1.
+    `threshold` is the cosine that 99% of random pairs of passages of different documents stay under.
+    `tokens` are those of all passages by cl100k_base. `broken` documents were skipped. `created` is ISO
+    8601 in UTC. `files` are named relative to the folder `generation`.
+    """
+
+    format: int
+    generation: str
+    created: str
+    encoder: str
+    dimension: int
+    normalised: bool
+    encoded: EncodedText
+    words: int
+    max_tokens: int
+    threshold: float
+    documents: int
+    passages: int
+    broken: int
+    tokens: int
+    files: Mapping[str, DataFile]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index whose files are all there and unchanged."""
+
+    path: Path
+    manifest: Manifest
+
+    def file(self, name: str) -> Path:
+        """Where a data file is. Raises `errors.BrokenIndexError` if the manifest does not name it."""
+        if name not in self.manifest.files:
+            raise BrokenIndexError(f"The index at {self.path} has no {name}. {_rebuild(self.path)}")
+        return self.path / self.manifest.generation / name
+
+    def require(self, encoder: Encoder) -> None:
+        """Raises `errors.BrokenIndexError` unless `encoder` is the one that the index was made with."""
+        made = self.manifest
+        if (made.encoder, made.dimension) != (encoder.name, encoder.dimension):
+            raise BrokenIndexError(
+                f"The index at {self.path} was made with the encoder {made.encoder} ({made.dimension} "
+                f"dimensions), but {encoder.name} ({encoder.dimension} dimensions) is configured: "
+                f"set encoder.model to {made.encoder}, or rebuild it: vouch index SOURCE --out {self.path}",
+                param="encoder.model",
+            )
+
+
+def open_index(path: Path | str) -> Index:
+    """The index at `path`, each of its files compared with the manifest's checksum.
+
+    Raises:
+        BrokenIndexError: there is none, or a file of it is missing or is not what was written; the message
+            is one sentence that names the file, and one that says what to do.
+    """
+    path = Path(path)
+    for _ in range(_ATTEMPTS):
+        manifest = read_manifest(path)
+        try:
+            for name, file in manifest.files.items():
+                _verify(path, manifest.generation, name, file)
+        except BrokenIndexError:
+            # A build that ended in between has removed the generation we were reading.
+            if read_manifest(path).generation == manifest.generation:
+                raise
+        else:
+            return Index(path, manifest)
+    raise BrokenIndexError(f"The index at {path} is being replaced all the time. Try again.")
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest alone, its data files not looked at. Raises `errors.BrokenIndexError`."""
+    try:
+        with (path / MANIFEST).open("rb") as file:
+            raw = file.read(_MAX_MANIFEST_BYTES)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise BrokenIndexError(
+            f"No index at {path}. Build one with: vouch index SOURCE --out {path}", param="index.path"
+        ) from error
+    except OSError as error:
+        raise BrokenIndexError(
+            f"The index at {path} can't be read: {error.strerror}.", param="index.path"
+        ) from error
+    manifest = _parse(path, raw)
+    if not manifest.normalised or manifest.passages < 1 or not _GENERATION.fullmatch(manifest.generation):
+        raise BrokenIndexError(f"{path / MANIFEST} describes no index that can be used. {_rebuild(path)}")
+    return manifest
+
+
+def _parse(path: Path, raw: bytes) -> Manifest:
+    try:
+        loaded = json.loads(raw)
+        version = loaded["format"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise BrokenIndexError(f"{path / MANIFEST} is not an index's manifest. {_rebuild(path)}") from error
+    if version != FORMAT:
+        raise BrokenIndexError(
+            f"The index at {path} has format {str(version)[:20]}, and this version of Vouch reads {FORMAT}. "
+            f"{_rebuild(path)}"
+        )
+    try:
+        return TypeAdapter(Manifest).validate_json(raw, strict=True)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise BrokenIndexError(f"{path / MANIFEST} is damaged at {where}. {_rebuild(path)}") from error
+
+
+def _verify(path: Path, generation: str, name: str, expected: DataFile) -> None:
+    file = path / generation / name
+    try:
+        size = file.stat().st_size
+        found = checksum(file) if size == expected.bytes else None
+    except FileNotFoundError as error:
+        raise BrokenIndexError(f"The index at {path} lacks its {name}. {_rebuild(path)}") from error
+    except OSError as error:
+        raise BrokenIndexError(f"{file} can't be read: {error.strerror}.") from error
+    if found is None:
+        raise BrokenIndexError(
+            f"{file} has {size:,} bytes instead of {expected.bytes:,}. {_rebuild(path)}", param="index.path"
+        )
+    if found != expected.sha256:
+        raise BrokenIndexError(
+            f"{file} is damaged: its checksum is not the manifest's. {_rebuild(path)}", param="index.path"
+        )
+
+
+def checksum(file: Path) -> str:
+    """SHA-256 in hexadecimal. Raises OSError."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _rebuild(path: Path) -> str:
+    return f"Rebuild it with: vouch index SOURCE --out {path}"

@@ -1,0 +1,300 @@
+"""A draft to its claims: sentences of paragraphs, list items, rows of tables, headings."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from proxy.steps.checkable import is_checkable
+from proxy.steps.inline import Token, tokens
+from proxy.steps.markdown import Block, Span, blocks
+from proxy.steps.sentences import sentence_spans
+from proxy.types import Claim
+
+_STOPS = ".!?。！？；…:："
+_LONG_LINE = 60
+_MASKED = re.compile(r"[\s.!?。！？；…｡\[\]]")
+_WHITE_SPACE = re.compile(r"\s+")
+_OPENERS = " \t\n(<[“\"'（《【「"
+_JSON_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"(\s*:)?', re.S)
+_JSON_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.S
+)
+
+
+def segment(draft: str) -> tuple[Claim, ...]:
+    """The claims of a Markdown draft, in order, disjoint, `draft[start:end] == text`.
+
+    `end` is where a citation mark can stand without breaking the Markdown: behind closing punctuation,
+    quotes, emphasis and marks that are there already; never inside code, LaTeX, a link or its target.
+    Code blocks, display LaTeX, rulers, definitions and bare URLs are in no claim. A row of a table is one
+    claim, its cells joined by ` | ` in `plain`. Linear in the length of the draft.
+    """
+    claims: list[Claim] = []
+    for block in blocks(draft):
+        found = _row(draft, block) if block.kind in ("row", "header") else _sentences(draft, block)
+        claims += found
+    return tuple(claims)
+
+
+def segment_json(draft: str) -> tuple[Claim, ...]:
+    """The sentences of the string values of a JSON text; none where the text is no JSON object or array.
+
+    Offsets are into the raw text, `text` is raw (with escapes), `plain` is decoded.
+    """
+    try:
+        value = json.loads(draft)
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(value, dict | list):
+        return ()
+    claims: list[Claim] = []
+    for match in _JSON_STRING.finditer(draft):
+        if match.group(2) is None:
+            claims += _json_sentences(draft, match.start(1), match.group(1))
+    return tuple(claims)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of the draft as people read it. `shape` is what the sentence splitter may see of it."""
+
+    start: int
+    text: str
+    shape: str
+
+
+class _Run:
+    """Text in which sentences are looked for: a paragraph, or the part of it between two hard line breaks."""
+
+    def __init__(self, draft: str, run: Sequence[Token]) -> None:
+        self.draft = draft
+        self.tokens = run
+        self.pieces = list(_pieces(draft, run))
+        self.text = "".join(piece.text for piece in self.pieces)
+        self.shape = "".join(piece.shape for piece in self.pieces)
+        self.offsets = [0]
+        for piece in self.pieces[:-1]:
+            self.offsets.append(self.offsets[-1] + len(piece.text))
+        self.starts = [token.start for token in run]
+
+    def position(self, index: int) -> int:
+        """The place in the draft of the character at `index` of the text."""
+        piece = bisect_right(self.offsets, index) - 1
+        return self.pieces[piece].start + index - self.offsets[piece]
+
+    def claim(self, start: int, end: int, kind: str) -> Claim | None:
+        """The claim of a sentence of the text, or None where it holds nothing to say."""
+        left = self.opened(self.position(start))
+        closed = self.closed(self.position(end - 1) + 1)
+        right = self.before_loose(left, self.before_url(left, closed))
+        if right <= left or not self.says_something(left, right):
+            return None
+        while right < closed and self.position(end - 1) >= right:
+            end -= 1
+        plain = " ".join(self.text[start:end].split())
+        return Claim(left, right, self.draft[left:right], plain, is_checkable(plain, kind))
+
+    def opened(self, start: int) -> int:
+        """The start with the marks that open formatting before it."""
+        index = bisect_right(self.starts, start) - 1
+        if self.tokens[index].start == start:
+            index -= 1
+        while index >= 0 and self.tokens[index].kind == "open" and self.tokens[index].end == start:
+            start = self.tokens[index].start
+            index -= 1
+        return start
+
+    def closed(self, end: int) -> int:
+        """The end with the marks that close formatting, and citations, behind it."""
+        index = bisect_right(self.starts, end - 1)
+        while index < len(self.tokens):
+            token = self.tokens[index]
+            gap = self.draft[end : token.start]
+            if token.kind == "text" and len(self.draft[token.start : token.end].strip(" \t")) == 0:
+                index += 1
+                continue
+            if not (token.kind == "citation" and not gap.strip(" \t")) and not (
+                token.kind == "close" and not gap
+            ):
+                break
+            end = token.end
+            index += 1
+        return end
+
+    def before_url(self, start: int, end: int) -> int:
+        """The end before a bare URL that the claim ends with: renderers would take a mark for part of it."""
+        url = self._last_url(start, end)
+        if url is None or url.whole or self.draft[url.start - 1 : url.start] == "<":
+            return end
+        cut = self._behind_text(start, url.start, _OPENERS)
+        return end if cut > start and self.draft[cut] == "(" else cut
+
+    def before_loose(self, start: int, end: int) -> int:
+        """The end before a lone `*` behind a space, which would open emphasis once a mark follows it."""
+        while end > start:
+            token = self.tokens[bisect_right(self.starts, end - 1) - 1]
+            loose = (
+                token.kind == "text" and token.end == end and not self.draft[token.start : end].strip("*_~")
+            )
+            if not loose or not (token.start == start or self.draft[token.start - 1].isspace()):
+                break
+            end = self._behind_text(start, token.start, " \t\n")
+        return end
+
+    def _behind_text(self, start: int, cut: int, skipped: str) -> int:
+        """The end of the last text before `cut`; opening marks, what is skipped and no token left out."""
+        while cut > start:
+            token = self.tokens[bisect_right(self.starts, cut - 1) - 1]
+            if cut > token.end:
+                cut = token.end
+            elif token.kind == "open" or self.draft[cut - 1] in skipped:
+                cut -= 1
+            else:
+                break
+        return cut
+
+    def _last_url(self, start: int, end: int) -> Token | None:
+        """The last URL of the claim if no white space stands behind it."""
+        index, right = bisect_right(self.starts, end - 1) - 1, end
+        while index >= 0 and self.tokens[index].end > start:
+            token = self.tokens[index]
+            if token.kind == "url":
+                return None if _WHITE_SPACE.search(self.draft, token.end, right) else token
+            if _WHITE_SPACE.search(self.draft, max(start, token.start), right):
+                return None
+            index, right = index - 1, token.start
+        return None
+
+    def says_something(self, start: int, end: int) -> bool:
+        """Whether a letter or digit stands outside code, LaTeX and URLs."""
+        index = max(0, bisect_right(self.starts, start) - 1)
+        while index < len(self.tokens) and self.tokens[index].start < end:
+            token = self.tokens[index]
+            if token.kind == "text":
+                text = self.draft[max(start, token.start) : min(end, token.end)]
+                if any(char.isalnum() for char in text):
+                    return True
+            index += 1
+        return False
+
+
+def _sentences(draft: str, block: Block) -> Iterator[Claim]:
+    for run in _runs(draft, block):
+        for start, end in _unbroken(run):
+            claim = run.claim(start, end, block.kind)
+            if claim is not None:
+                yield claim
+
+
+def _unbroken(run: _Run) -> Iterator[Span]:
+    """The sentences of a run, joined where a mark between them would become a link with what follows."""
+    start: int | None = None
+    for left, right in sentence_spans(run.shape):
+        start = left if start is None else start
+        end = run.closed(run.position(right - 1) + 1)
+        if run.draft[end : end + 1] not in ("(", "[") or right == len(run.shape):
+            yield start, right
+            start = None
+    if start is not None:
+        yield start, len(run.shape.rstrip())
+
+
+def _row(draft: str, block: Block) -> Iterator[Claim]:
+    runs = [run for cell in block.lines for run in _runs(draft, Block(block.kind, (cell,)))]
+    plain = " | ".join(filter(None, (" ".join(run.text.split()) for run in runs)))
+    spans = []
+    for run in runs:
+        if run.text.strip():
+            first, last = len(run.text) - len(run.text.lstrip()), len(run.text.rstrip())
+            claim = run.claim(first, last, block.kind)
+            spans += [(claim.start, claim.end)] if claim is not None else []
+    if spans:
+        start, end = spans[0][0], spans[-1][1]
+        yield Claim(start, end, draft[start:end], plain, is_checkable(plain, block.kind))
+
+
+def _runs(draft: str, block: Block) -> Iterator[_Run]:
+    """The tokens of a block, divided at hard line breaks."""
+    run: list[Token] = []
+    line = 0
+    for token in tokens(draft, block.lines[0], block.lines[1:]):
+        moved = line
+        while token.start >= block.lines[moved][1] and moved + 1 < len(block.lines):
+            moved += 1
+        if (
+            run
+            and moved != line
+            and not _continues(draft, block.lines[moved - 1], block.lines[moved], run[-1], token)
+        ):
+            yield from _run(draft, run)
+            run = []
+        line = moved
+        if token.kind == "break":
+            yield from _run(draft, run)
+            run = []
+        else:
+            run.append(token)
+    yield from _run(draft, run)
+
+
+def _run(draft: str, run: list[Token]) -> Iterator[_Run]:
+    if any(token.kind == "text" for token in run):
+        yield _Run(draft, run)
+
+
+def _continues(draft: str, line: Span, following: Span, last: Token, first: Token) -> bool:
+    """Whether a line end is only a wrapped line, as opposed to one that the author meant."""
+    in_code = last.kind == "code" or (last.kind == "open" and draft[last.start] == "`")
+    if in_code or last.kind == first.kind == "math":
+        return True
+    first_char, last_char = draft[following[0]], draft[line[1] - 1]
+    if draft[line[1] : line[1] + 2] == "  " or last_char == "\\":
+        return False
+    if first_char.islower():
+        return last_char not in ":：。；"
+    long = line[1] - line[0] >= _LONG_LINE
+    return long and last_char not in _STOPS and first_char.isascii()
+
+
+def _pieces(draft: str, run: Sequence[Token]) -> Iterator[_Piece]:
+    end = run[0].start if run else 0
+    for index, token in enumerate(run):
+        if "\n" in draft[end : token.start]:
+            yield _Piece(end, " ", " ")
+        end = token.end
+        if token.kind not in ("text", "code", "math", "url"):
+            continue
+        text = draft[token.start : token.end]
+        if token.kind == "text" and _before_cited_stop(draft, run, index):
+            text = text.rstrip(" \t")
+        if text:
+            shape = text if token.kind == "text" and not token.whole else _MASKED.sub("x", text)
+            yield _Piece(token.start, text, shape)
+
+
+def _before_cited_stop(draft: str, run: Sequence[Token], index: int) -> bool:
+    """Whether citations and then a stop follow, so that a space before them goes (`fact [1].`)."""
+    following = index + 1
+    while following < len(run) and run[following].kind == "citation":
+        following += 1
+    if following == index + 1 or following == len(run):
+        return False
+    return run[following].kind == "text" and draft[run[following].start] in ".,;:!?。，；：！？、"
+
+
+def _json_sentences(draft: str, start: int, raw: str) -> Iterator[Claim]:
+    """The sentences of one JSON string whose raw text stands at `start`."""
+    pieces = [match.group() for match in _JSON_CHARACTER.finditer(raw)]
+    offsets = [start]
+    for piece in pieces:
+        offsets.append(offsets[-1] + len(piece))
+    text = json.loads(f'"{raw}"') if "\\" in raw else raw
+    for first, last in sentence_spans(text):
+        left, right = offsets[first], offsets[last]
+        plain = " ".join(text[first:last].split())
+        if any(char.isalnum() for char in plain) and not plain.startswith(("http://", "https://", "data:")):
+            yield Claim(left, right, draft[left:right], plain, is_checkable(plain))

@@ -1,0 +1,249 @@
+"""The blocks of a draft, Markdown as LLMs write it, by exact offsets.
+
+A line scanner, not a CommonMark parser: drafts are full of Markdown that the standard does not know
+(`1.标题`, `（1）`, tables without outer pipes, fences that are never closed), and all that matters here is
+where text stands that could be a claim. What is in no block is code, display LaTeX, a ruler, a definition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from proxy.steps.sentences import CITATION
+
+Span = tuple[int, int]
+BlockKind = Literal["paragraph", "heading", "item", "header", "row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Text that belongs together.
+
+    `lines` are the spans of its lines without container marks (`>`, `-`, `1.`, `#`) and surrounding white
+    space, none empty. Of a `header` or a `row` of a table they are its cells.
+    """
+
+    kind: BlockKind
+    lines: tuple[Span, ...]
+
+
+_HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_QUOTE = re.compile(r"[ \t]*>[ \t]?")
+_ITEM = re.compile(
+    r"[ \t]*(?:"
+    r"[-*+–—][ \t]+"
+    r"|[•·▪◦●■○►➢✓✔✅][ \t]*"
+    rf"|[(]?\d{{1,3}}[.)][ \t]+|\d{{1,3}}[.)．](?=[{_HAN}*“《「（])|\d{{1,3}}、[ \t]*"
+    r"|（[0-9一二三四五六七八九十]{1,3}）[ \t]*|[①-⑳][ \t]*|[a-z]\)[ \t]+"
+    r")(?:\[[ xX]\][ \t]+)?"
+)
+_EMPTY_ITEM = re.compile(r"[ \t]*\d{1,3}[.)][ \t]*$")
+_HEADING = re.compile(rf"[ \t]*#{{1,6}}(?:[ \t]+|(?=[{_HAN}]))")
+_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+_DEFINITION = re.compile(r"\[(?:\^[^\]\n]{1,64}\]:|[^\]\n]{1,64}\]:[ \t]*(?:<|https?:|www\.|/|#|mailto:))")
+_REFERENCE = re.compile(rf"(?:(?:{CITATION.pattern})[ \t]*){{1,20}}")
+_INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
+_DISPLAY = re.compile(
+    r"\$\$|\\\[|\\begin\{([a-zA-Z]{1,20}\*?)\}|<!--|<(pre|script|style|svg|math|think|thinking)\b[^<>\n]{0,200}>",
+    re.I,
+)
+_CLOSERS = {"$$": "$$", "\\[": "\\]", "<!--": "-->"}
+_PIPE = re.compile(r"\\.|\|")
+_MAX_CONTAINERS = 16
+
+
+def blocks(draft: str) -> list[Block]:
+    """The blocks of `draft` that hold text, in order, disjoint. Linear in the length of the draft."""
+    return list(_Scanner(draft).scan())
+
+
+class _Scanner:
+    """One pass over the lines. It remembers what a line's meaning depends on: the block it may continue."""
+
+    def __init__(self, draft: str) -> None:
+        self.draft = draft
+        self.kind: BlockKind = "paragraph"
+        self.lines: list[Span] = []
+        self.quote_depth = 0
+        self.in_list = False
+        self.after_blank = True
+        self.in_table = False
+        self.missing: set[str] = set()
+
+    def scan(self) -> Iterator[Block]:
+        position, size = 0, len(self.draft)
+        while position < size:
+            end = self._line_end(position)
+            start, depth, marked = self._content(position, end)
+            skipped = self._skip(position, start, end)
+            if skipped is not None:
+                yield from self._flush()
+                self.after_blank = True
+                position = skipped
+                continue
+            yield from self._line(start, end, depth, marked)
+            position = end + 1
+        yield from self._flush()
+
+    def _line_end(self, position: int) -> int:
+        end = self.draft.find("\n", position)
+        return len(self.draft) if end < 0 else end
+
+    def _content(self, start: int, end: int) -> tuple[int, int, bool]:
+        """Where the text of a line starts, how deep it is quoted, whether a list mark stands before it."""
+        depth, marked = 0, False
+        if is_ruler(self.draft[start:end]):
+            return start, depth, marked
+        for _ in range(_MAX_CONTAINERS):
+            if quote := _QUOTE.match(self.draft, start, end):
+                start, depth = quote.end(), depth + 1
+            elif item := _ITEM.match(self.draft, start, end) or self._empty_item(start, end):
+                start, marked = item.end(), True
+            else:
+                break
+        return start, depth, marked
+
+    def _empty_item(self, start: int, end: int) -> re.Match[str] | None:
+        """`2.` alone on its line, unless nothing follows: then it is an answer."""
+        return _EMPTY_ITEM.match(self.draft, start, end) if end < len(self.draft) - 1 else None
+
+    def _skip(self, line_start: int, start: int, end: int) -> int | None:
+        """Where to go on after the code, display LaTeX or raw HTML that starts here, or None."""
+        if fence := _FENCE.match(self.draft, start, end):
+            return self._after_fence(fence.group(1), end)
+        if self.after_blank and not self.in_list and _INDENTED.match(self.draft, line_start, end):
+            return end + 1
+        content = self.draft[start:end].lstrip()
+        opening = _DISPLAY.match(content)
+        if opening is None:
+            return None
+        if opening.group(1):
+            closer = f"\\end{{{opening.group(1)}}}"
+        elif opening.group(2):
+            closer = f"</{opening.group(2)}>"
+        else:
+            closer = _CLOSERS[opening.group()]
+        return self._after_closer(closer, end - len(content) + opening.end(), end)
+
+    def _after_fence(self, fence: str, end: int) -> int:
+        position = end + 1
+        while position < len(self.draft):
+            end = self._line_end(position)
+            line = self.draft[position:end].lstrip(" \t>").rstrip()
+            position = end + 1
+            if len(line) >= len(fence) and not line.strip(fence[0]):
+                break
+        return position
+
+    def _after_closer(self, closer: str, start: int, line_end: int) -> int | None:
+        """None where the closer is missing; that is remembered: to look again each time is quadratic."""
+        if closer in self.missing:
+            return None
+        found = self.draft.find(closer, start)
+        if found < 0:
+            self.missing.add(closer)
+            return None
+        if found < line_end and self.draft[found + len(closer) : line_end].strip():
+            return None
+        return found + len(closer)
+
+    def _line(self, start: int, end: int, depth: int, marked: bool) -> Iterator[Block]:
+        span = stripped(self.draft, start, end)
+        if span is None or is_ruler(self.draft[start:end]):
+            yield from self._flush()
+            self.after_blank = span is None
+            return
+        row = self._row(span, end)
+        heading = _HEADING.match(self.draft, start, end)
+        starts_new = marked or depth != self.quote_depth or row is not None or heading is not None
+        if starts_new or not self.lines or self.kind in ("heading", "header", "row"):
+            yield from self._flush()
+        self._note_list(start, marked)
+        self.quote_depth, self.after_blank = depth, False
+        if row is not None:
+            yield from row
+        elif heading is not None:
+            yield from self._heading(heading.end(), end)
+        elif _DEFINITION.match(self.draft, *span):
+            yield from self._flush()
+        elif reference := _REFERENCE.match(self.draft, *span):
+            yield from self._flush()
+            if reference.end() < span[1]:
+                self.kind, self.lines = "paragraph", [span]
+        else:
+            if not self.lines:
+                self.kind = "item" if marked else "paragraph"
+            self.lines.append(span)
+
+    def _note_list(self, start: int, marked: bool) -> None:
+        """A list goes on through blank lines as long as lines are indented."""
+        line_start = self.draft.rfind("\n", 0, start) + 1
+        indented = self.draft[line_start : line_start + 1] in (" ", "\t")
+        self.in_list = marked or (self.in_list and (indented or not self.after_blank))
+
+    def _heading(self, start: int, end: int) -> Iterator[Block]:
+        while end > start and self.draft[end - 1] in "# \t":
+            end -= 1
+        span = stripped(self.draft, start, end)
+        if span is not None:
+            yield Block("heading", (span,))
+
+    def _row(self, span: Span, end: int) -> list[Block] | None:
+        """The line as a row of a table, none for the table's ruler, or None where it is no row."""
+        line = self.draft[slice(*span)]
+        if "|" not in line:
+            self.in_table = False
+            return None
+        if _is_table_ruler(line):
+            return []
+        following = self.draft[end + 1 : self._line_end(end + 1)] if end < len(self.draft) else ""
+        is_header = _is_table_ruler(following.lstrip(" \t>"))
+        closed = len(line) > 2 and line[0] == "|" and line[-1] == "|"
+        if not (is_header or self.in_table or closed):
+            return None
+        self.in_table = True
+        cells = tuple(_cells(self.draft, *span))
+        return [Block("header" if is_header else "row", cells)] if cells else []
+
+    def _flush(self) -> Iterator[Block]:
+        if self.lines:
+            yield Block(self.kind, tuple(self.lines))
+        self.lines = []
+        self.kind = "paragraph"
+
+
+def is_ruler(line: str) -> bool:
+    """Whether the line is `---`, `* * *`, `___` or the like."""
+    marks = line.replace(" ", "").replace("\t", "")
+    return len(marks) >= 3 and marks[0] in "-*_=" and not marks.strip(marks[0])
+
+
+def stripped(text: str, start: int, end: int) -> Span | None:
+    """The span without white space at its ends, or None where nothing is left."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return (start, end) if start < end else None
+
+
+def _is_table_ruler(line: str) -> bool:
+    line = line.strip()
+    return "|" in line and "-" in line and not line.strip("|:- \t")
+
+
+def _cells(text: str, start: int, end: int) -> Iterator[Span]:
+    """Spans between the pipes that are not escaped; those in inline code divide cells, too (GFM 4.10)."""
+    cell = start
+    for match in _PIPE.finditer(text, start, end):
+        if match.group() == "|":
+            span = stripped(text, cell, match.start())
+            if span is not None:
+                yield span
+            cell = match.end()
+    span = stripped(text, cell, end)
+    if span is not None:
+        yield span

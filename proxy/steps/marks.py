@@ -1,0 +1,211 @@
+"""Citation marks taken out of a draft: ours, when it comes back in a conversation, and an upstream's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from proxy.steps.inline import Token, tokens
+from proxy.steps.markdown import Span, blocks
+from proxy.steps.sentences import CITATION
+
+_STOPS = ".!?。！？；…｡"
+_CLOSERS = "\"')]}”’“‘」』）】》〉〕］»«*_~\\ \t"
+_BEFORE_STOP = re.compile(r"[ \t]?(?:[.!?;:](?![\w=])|[。！？；：])")
+_BEFORE_CLAUSE = re.compile(r"[ \t]?[,，、)）]")
+_OPENERS = " \t(<[“\"'（《【「"
+_EMPHASIS = "*_~"
+_MAX_TAG = 256
+_WORD_BEFORE = re.compile(r"([^\W_]{1,30})$")
+_IDENTIFIER = re.compile(r"(?:(?<![\w'’])[a-zA-Z]|\w*_\w*|[a-z]+[A-Z]\w*|[a-zA-Z]+\d+)$", re.A)
+_CONTENT_WORDS = frozenset(
+    """
+    about above also an and are array article as at be below between by citation citations context
+    document documents domain eq equals equation example fig figure for from gives in index interval is
+    item like list matrix no note of on or output page paper paragraph passage passages prints range ref
+    reference references returns section see sequence set source sources step studies study table than
+    that the to tuple using vector via was were with
+    """.split()
+)
+"""Words after which `[1]` is part of what the sentence says (`see [1]`, `the interval [1, 2]`)."""
+
+
+def strip_marks(text: str) -> str:
+    """`text` without the marks that stand as citations, and without the spaces that only served them.
+
+    Marks stand as citations behind a sentence, a line or a cell, or before the punctuation that ends it.
+    What is in code, LaTeX, links, definitions, what begins a line (`[1] Title`) and what indexes (`a[1]`)
+    stays. The result has no such marks any more, so that stripping again changes nothing. Marks inserted at
+    the ends of the claims of a stripped text come out again without a trace. Linear in the length.
+    """
+    if "[" not in text and "【" not in text:
+        return text
+    kept: list[str] = []
+    position = 0
+    for start, end in _marks(text):
+        kept.append(text[position:start])
+        position = end
+    return "".join(kept) + text[position:]
+
+
+def _marks(text: str) -> Iterator[Span]:
+    for block in blocks(text):
+        groups = [(line,) for line in block.lines] if block.kind in ("row", "header") else [block.lines]
+        for lines in groups:
+            yield from _marks_of_lines(text, lines)
+
+
+def _marks_of_lines(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    found = tokens(text, lines[0], lines[1:])
+    removed: dict[int, int] = {}
+    line = index = 0
+    while index < len(found):
+        if found[index].kind != "citation":
+            index += 1
+            continue
+        last = _run_end(text, found, index)
+        while lines[line][1] < found[index].end:
+            line += 1
+        mark = _removable(_Run(text, found, index, last, lines[line]), removed)
+        if mark is not None:
+            removed[mark[1]] = mark[0]
+            yield mark
+        index = last + 1
+
+
+def _run_end(text: str, found: Sequence[Token], index: int) -> int:
+    """The index of the last citation of a run, which spaces may divide."""
+    last = index
+    for following in range(index + 1, len(found)):
+        token = found[following]
+        if token.kind == "citation" and "\n" not in text[found[last].end : token.start]:
+            last = following
+        elif token.kind != "text" or text[token.start : token.end].strip(" \t"):
+            break
+    return last
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Citations `tokens[first:last + 1]` of one line."""
+
+    text: str
+    tokens: Sequence[Token]
+    first: int
+    last: int
+    line: Span
+
+    @property
+    def start(self) -> int:
+        """Where the first mark starts."""
+        return self.tokens[self.first].start
+
+    @property
+    def end(self) -> int:
+        """Where the last mark ends."""
+        return self.tokens[self.last].end
+
+    @property
+    def gap(self) -> int:
+        """Where the spaces before the marks start."""
+        start = self.start
+        while start > self.line[0] and self.text[start - 1] in " \t":
+            start -= 1
+        return start
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether formatting encloses the marks and nothing else, and would be left empty."""
+        before = self.tokens[self.first - 1] if self.first > 0 else None
+        after = self.tokens[self.last + 1] if self.last + 1 < len(self.tokens) else None
+        opened = before is not None and before.kind == "open" and before.end == self.start
+        return opened and after is not None and after.kind == "close" and after.start == self.end
+
+
+def _removable(run: _Run, removed: Mapping[int, int]) -> Span | None:
+    """What to take out for a run of marks, or None where it belongs to the text.
+
+    `removed` has the starts of what was taken out before, by their ends.
+    """
+    text, gap = run.text, run.gap
+    if gap <= run.line[0] or run.wrapped or run.tokens[run.first].whole:
+        return None
+    if _after_stop(text, gap, run.line[0], removed):
+        glued = gap < run.start and text[run.end : run.end + 1].isalnum()
+        return (run.start if glued else gap), run.end
+    said = _is_said(text, gap, run.start)
+    if _ends_line(run):
+        return _after_first(run) if said else (gap, run.end)
+    if said or not _before_punctuation(text, gap, run):
+        return None
+    return gap, run.end
+
+
+def _after_stop(text: str, end: int, start: int, removed: Mapping[int, int]) -> bool:
+    """Whether a sentence ends at `end`, looking through closing quotes, emphasis, tags, removed marks."""
+    while end > start:
+        if end in removed:
+            end = removed[end]
+        elif text[end - 1] == ">":
+            opening = text.rfind("</", max(start, end - _MAX_TAG), end)
+            if opening < 0:
+                return False
+            end = opening
+        elif text[end - 1] in _CLOSERS:
+            end -= 1
+        else:
+            return text[end - 1] in _STOPS
+    return False
+
+
+def _is_said(text: str, gap: int, start: int) -> bool:
+    """Whether the words before make the bracket a part of the sentence: `see [1]`, `x = [1]`."""
+    if gap == start:
+        return False
+    if text[gap - 1] in "=:：∈<>+([{（":
+        return True
+    word = _WORD_BEFORE.search(text, max(0, gap - 31), gap)
+    return word is not None and word.group(1).lower() in _CONTENT_WORDS
+
+
+def _ends_line(run: _Run) -> bool:
+    """Whether only formatting stands between the marks and the line's end, a line break or a bare URL."""
+    if run.end >= run.line[1]:
+        return True
+    for index in range(run.last + 1, len(run.tokens)):
+        token = run.tokens[index]
+        if token.start >= run.line[1] or token.kind in ("break", "url"):
+            return True
+        if token.kind in ("open", "close", "image"):
+            continue
+        if token.kind != "text" or run.text[token.start : token.end].strip(_OPENERS + _EMPHASIS):
+            return False
+    return True
+
+
+def _after_first(run: _Run) -> Span | None:
+    """The marks of a run but for its first, which the sentence needs."""
+    first = run.tokens[run.first].end
+    return (first, run.end) if first < run.end else None
+
+
+def _before_punctuation(text: str, gap: int, run: _Run) -> bool:
+    """Whether the marks stand before the end of a sentence or, as marks clearly, of a clause."""
+    if text[run.start - 1] == "[":
+        return False
+    glued = gap == run.start and text[gap - 1].isascii() and (text[gap - 1].isalnum() or text[gap - 1] == "_")
+    if _BEFORE_STOP.match(text, run.end):
+        return not (glued and _IDENTIFIER.search(text, max(0, gap - 31), gap))
+    if glued:
+        return False
+    if _BEFORE_CLAUSE.match(text, run.end):
+        return True
+    word_before = text[gap - 1].isalnum()
+    word_after = text[run.end : run.end + 1] == " " and text[run.end + 1 : run.end + 2].isalpha()
+    return (
+        gap < run.start
+        and word_before
+        and word_after
+        and CITATION.fullmatch(text, run.start, run.end) is not None
+    )

@@ -1,0 +1,176 @@
+"""Sentences of plain text, English, Chinese or mixed, by exact offsets.
+
+NLTK's Punkt (Kiss and Strunk, Unsupervised Multilingual Sentence Boundary Detection, 2006) decides what a
+full stop means. It needs a space after the stop, so Chinese ends are found first and Punkt sees the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer, PunktTokenizer
+
+from proxy.steps.abbreviations import BEFORE_NUMBER, LEADING, STARTERS, TRAILING
+
+Span = tuple[int, int]
+
+CITATION = re.compile(
+    r"\[[1-9]\d{0,2}(?:[ \t]?[-–,，、;][ \t]?[1-9]\d{0,2}){0,20}\](?!\()"
+    r"|【\d{1,3}(?:[-–,，、†:][^【】\n]{0,40})?】"
+    r"|\[\^\w{1,32}\](?![:(])"
+    r"|\[(?:citation|cite|source|ref):[ ]?\d{1,3}\](?!\()"
+    r"|\[\[[1-9]\d{0,2}\]\((?:[^\s()]|\([^\s()]{0,200}\)){1,2000}+\)\](?!\()"
+)
+"""One citation mark as models write them: `[1]`, `[1, 2]`, `[1-3]`, `【1】`, `[^1]`, `[[1](url)]`."""
+
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WIDE_END = re.compile(
+    rf"[。！？；｡][。！？；｡!?…]*|(?<=[{_HAN}])…+[。！？!?]*|[!?](?=[{_HAN}])|(?<=[{_HAN}])\.(?=[{_HAN}])"
+)
+_CLOSERS = "”’」』）】》〉〕］)]}"
+_CITED_STOP = re.compile(
+    rf"[.!?。！？；…][\"'”’」』）)*_]{{0,4}}(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}"
+)
+_WINDOW = 4096
+_SAFE_CUT = re.compile(r"\w,?[ \t\n](?=\w)")
+_TRAILING_CITATIONS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
+_LAST_WORD = re.compile(r"[^\s(\[{\"'“‘（「*_]{1,20}$")
+_ENUMERATOR = re.compile(r"[(（]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)）、]{1,2}")
+
+
+def sentence_spans(text: str, punkt: PunktSentenceTokenizer | None = None) -> list[Span]:
+    """Spans of the sentences of `text`, in order, disjoint, none empty or with white space at either end.
+
+    Together they cover every character that is not white space. Blank lines always end a sentence, single
+    line ends never. A citation mark after the stop stays with the sentence it cites for. `punkt` replaces
+    the tokenizer, which otherwise is the machine's `punkt_tab` data or our own abbreviation list.
+    """
+    tokenizer = punkt or _punkt()
+    masked = _CITED_STOP.sub(_blank_citations, text)
+    spans: list[Span] = []
+    for start, end in _wide_pieces(masked):
+        spans += _latin_spans(masked, start, end, tokenizer)
+    return _with_citations(text, spans)
+
+
+def own_punkt() -> PunktSentenceTokenizer:
+    """Punkt without any trained data: its decisions rest on our list of English abbreviations."""
+    parameters = PunktParameters()
+    parameters.abbrev_types = set(LEADING | TRAILING)
+    parameters.sent_starters = set(STARTERS)
+    return PunktSentenceTokenizer(parameters)
+
+
+def machine_punkt() -> PunktSentenceTokenizer:
+    """Punkt with the `punkt_tab` data of this machine, without them our own. Nothing is ever downloaded."""
+    try:
+        return PunktTokenizer("english")
+    except LookupError:
+        return own_punkt()
+
+
+@cache
+def _punkt() -> PunktSentenceTokenizer:
+    return machine_punkt()
+
+
+def _blank_citations(match: re.Match[str]) -> str:
+    return _TRAILING_CITATIONS.sub(lambda marks: " " * len(marks.group()), match.group())
+
+
+def _wide_pieces(text: str) -> Iterator[Span]:
+    """Cuts at blank lines and Chinese sentence ends: what is left to Punkt."""
+    start = 0
+    for paragraph_end, next_paragraph in _paragraph_ends(text):
+        for match in _WIDE_END.finditer(text, start, paragraph_end):
+            end = _past_closers(text, start, match.end(), paragraph_end)
+            if match.start() > start:
+                yield start, end
+                start = end
+        if start < paragraph_end:
+            yield start, paragraph_end
+        start = next_paragraph
+
+
+def _paragraph_ends(text: str) -> Iterator[Span]:
+    for match in _BLANK_LINE.finditer(text):
+        yield match.span()
+    yield len(text), len(text)
+
+
+def _past_closers(text: str, start: int, end: int, limit: int) -> int:
+    while end < limit:
+        straight = text[end] in "\"'" and text.count(text[end], start, end) % 2 == 1
+        if not straight and text[end] not in _CLOSERS:
+            break
+        end += 1
+    return end
+
+
+def _latin_spans(text: str, start: int, end: int, punkt: PunktSentenceTokenizer) -> Iterator[Span]:
+    """Punkt's spans of one piece, stripped, those joined again that should not have been cut."""
+    open_span: Span | None = None
+    for window_start, window_end in _windows(text, start, end):
+        for left, right in punkt.span_tokenize(text[window_start:window_end]):
+            span = _stripped(text, window_start + left, window_start + right)
+            if span is None:
+                continue
+            windowed = left == 0 and window_start > start
+            if open_span is None:
+                open_span = span
+            elif windowed or _belong_together(text, open_span, span):
+                open_span = (open_span[0], span[1])
+            else:
+                yield open_span
+                open_span = span
+    if open_span is not None:
+        yield open_span
+
+
+def _windows(text: str, start: int, end: int) -> Iterator[Span]:
+    """Bounded stretches for Punkt, which gives up on a long text after five seconds.
+
+    Punkt looks at one word to either side of a stop, so a cut between two words without a stop changes
+    nothing that it decides: what stands left and right of a cut is joined again.
+    """
+    while end - start > _WINDOW:
+        match = _SAFE_CUT.search(text, start + _WINDOW // 2, start + _WINDOW)
+        cut = match.end() if match else start + _WINDOW
+        yield start, cut
+        start = cut
+    yield start, end
+
+
+def _stripped(text: str, start: int, end: int) -> Span | None:
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return (start, end) if start < end else None
+
+
+def _belong_together(text: str, first: Span, second: Span) -> bool:
+    """Whether the stop at the end of `first` does not end a sentence, whatever Punkt's data say."""
+    tail = text[max(first[0], first[1] - 24) : first[1]]
+    following = text[second[0]]
+    if not any(char.isalnum() for char in text[second[0] : second[1]]):
+        return True
+    if len(tail) <= 8 and _ENUMERATOR.fullmatch(tail):
+        return True
+    if tail[-1] in "!?":
+        return following.islower()
+    match = _LAST_WORD.search(tail.removesuffix("."))
+    word = match.group().lower() if match and tail[-1] == "." else ""
+    return word in LEADING or (word in BEFORE_NUMBER and following.isdigit())
+
+
+def _with_citations(text: str, spans: list[Span]) -> list[Span]:
+    """The spans with the marks after them, which were blanked for Punkt, given back."""
+    result: list[Span] = []
+    for start, end in spans:
+        match = _TRAILING_CITATIONS.match(text, end)
+        result.append((start, match.end() if match else end))
+    return result

@@ -1,0 +1,61 @@
+"""What many tests share: the example corpus, indexed once, an upstream, and a server between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from openai import OpenAI
+
+from proxy.commands import index as index_command
+from proxy.commands.compose import Library, load_library
+from proxy.settings import Settings
+from tests.serving import serving, settings_for
+from tests.upstream import Upstream
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def example_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example corpus, indexed."""
+    path = tmp_path_factory.mktemp("corpus") / "index"
+    index_command.run([str(ROOT / "examples" / "corpus")], None, {"index": {"path": str(path)}}, strict=True)
+    return path
+
+
+@pytest.fixture(scope="session")
+def corpus(example_index: Path) -> Iterator[Library]:
+    """The example corpus, loaded with the packaged encoder."""
+    loaded = load_library(Settings.model_validate({"index": {"path": str(example_index)}}))
+    yield loaded
+    loaded.close()
+
+
+@pytest.fixture(scope="session")
+def session_upstream() -> Iterator[Upstream]:
+    with Upstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture
+def upstream(session_upstream: Upstream) -> Upstream:
+    """The tests' own upstream, with nothing enqueued."""
+    session_upstream.clear()
+    return session_upstream
+
+
+@pytest.fixture(scope="session")
+def base_url(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
+    """A Vouch server over the example corpus, before the tests' upstream."""
+    with serving(settings_for(session_upstream.url), corpus) as url:
+        yield url
+
+
+@pytest.fixture
+def client(base_url: str) -> Iterator[OpenAI]:
+    """The real OpenAI SDK, pointed at it."""
+    with OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=30) as client:
+        yield client

@@ -1,0 +1,34 @@
+"""Small indexes for tests, made by the real builder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from index_builder.build import Report, WindowedEncoder, build
+from tests.encoders import HashingEncoder
+
+ANIMALS = [
+    "The blue whale is the largest animal known ever to have existed.",
+    "Penguins are flightless birds that live almost exclusively in the Southern Hemisphere.",
+    "The cheetah can run at up to 104 kilometres per hour.",
+    "An octopus has three hearts and nine brains, eight of them in its arms.",
+    "Giraffes sleep less than two hours a day, mostly standing up.",
+]
+
+
+def write_source(path: Path, texts: Sequence[str] = ANIMALS) -> Path:
+    """A `.jsonl` source with one document per text."""
+    rows = [{"id": f"d{at}", "title": f"Document {at}", "text": text} for at, text in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def build_index(
+    out: Path, texts: Sequence[str] = ANIMALS, *, encoder: WindowedEncoder | None = None
+) -> Report:
+    """An index of those texts, by the hashing encoder if no other is given."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    source = write_source(out.parent / f"{out.name}.jsonl", texts)
+    return build([str(source)], out, encoder=encoder or HashingEncoder())

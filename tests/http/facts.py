@@ -1,0 +1,10 @@
+"""Sentences that the example corpus bears out, contradicts, or says nothing about."""
+
+TRUE = "The Eiffel Tower is 330 metres tall with its antennas and was about 312 metres tall when it opened."
+TRUE_TOO = "The iron frame of the Eiffel Tower weighs about 7,300 tonnes."
+TRUE_ELSEWHERE = "Maurice Koechlin and Émile Nouguier drew the first design of the Eiffel Tower in 1884."
+TRUE_ZH = "都江堰建于公元前256年前后，由秦国蜀郡太守李冰主持修建。"
+FALSE = "The iron frame of the Eiffel Tower weighs about 9,150 tonnes and is held together by glue."
+FALSE_ZH = "都江堰建于公元前412年前后，由秦国蜀郡太守王维主持修建。"
+UNKNOWN = "The mayor of Atlantis sold nine golden submarines to a wandering dentist in 1742."
+GREETING = "Sure, here is what I found:"

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from proxy.steps.checkable import is_checkable
+from proxy.steps.claims import segment, segment_json
+from proxy.steps.marks import strip_marks
+from tests.steps.drafts import chinese_replies, drafts, real_replies
+
+
+def claims(draft: str) -> list[str]:
+    return [claim.text for claim in segment(draft)]
+
+
+@pytest.mark.parametrize(
+    ("draft", "expected"),
+    [
+        ("Paris.", ["Paris."]),
+        ("**Bold one. Second one.** Third", ["**Bold one.", "Second one.**", "Third"]),
+        ("He said “Go.” Then *left.*", ["He said “Go.”", "Then *left.*"]),
+        ("A [link. text](http://a.b/c_(d)) here. End", ["A [link. text](http://a.b/c_(d)) here.", "End"]),
+        ("Use `a. b` and $x. y$ now. End", ["Use `a. b` and $x. y$ now.", "End"]),
+        ("It costs $5. And $10.", ["It costs $5.", "And $10."]),
+        ("- one\n- *two.* three\n\n1. four", ["one", "*two.*", "three", "four"]),
+        ("| A | B |\n|-|-|\n| c. d | **e** |\n| f |  |", ["A | B", "c. d | **e**", "f"]),
+        ("Name: Tom\nAge: 5", ["Name: Tom", "Age: 5"]),
+        ("A long line that its author\nwrapped. End", ["A long line that its author\nwrapped.", "End"]),
+        ("甲是乙；丙是丁。\n1.戊是己。", ["甲是乙；", "丙是丁。", "戊是己。"]),
+        ("See Wikipedia at https://x.y/z. Then go.", ["See Wikipedia at", "Then go."]),
+        ("https://x.y/z", []),
+        ("Fact.(see note) End. Next", ["Fact.(see note) End.", "Next"]),
+        ("```\ncode. here\n```\n$$\nx. y\n$$\n---\nText.", ["Text."]),
+        ("$x = 1.$\n\n`code`", []),
+        ("Fact [1]. Other. [2][3] Third", ["Fact [1].", "Other. [2][3]", "Third"]),
+        ("one<br>two", ["one", "two"]),
+    ],
+)  # fmt: skip
+def test_claims_end_where_a_mark_can_stand(draft: str, expected: list[str]) -> None:
+    assert claims(draft) == expected
+
+
+def test_plain_is_what_people_read() -> None:
+    draft = "**Bold** and [text](http://x.y) with `code`, $x$, <b>b</b>\nand wrapped [1]. \\*End\\*"
+    assert [claim.plain for claim in segment(draft)] == [
+        "Bold and text with code, $x$, b and wrapped.",
+        "*End*",
+    ]
+    assert [claim.plain for claim in segment("| A | **b** |\n|-|-|\n| [c](d.e) | f |")] == ["A | b", "c | f"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(drafts() | st.text(max_size=80))
+def test_spans_are_exact_ordered_and_disjoint(draft: str) -> None:
+    position = 0
+    for claim in segment(draft):
+        assert position <= claim.start < claim.end
+        assert claim.text == draft[claim.start : claim.end] == claim.text.strip()
+        assert claim.plain == claim.plain.strip() != ""
+        position = claim.end
+
+
+def test_marks_never_change_how_a_real_reply_renders() -> None:
+    render = MarkdownIt("commonmark").enable("table").enable("strikethrough").render
+    for reply in real_replies() + chinese_replies():
+        draft = strip_marks(reply)
+        marked, position = "", 0
+        for claim in segment(draft):
+            marked += draft[position : claim.end] + "[977]"
+            position = claim.end
+        assert render(marked + draft[position:]).replace("[977]", "") == render(draft)
+
+
+NOT_CHECKABLE = """
+Sure!|Yes.|No.|Of course.|Hello!|Hi there!|Thank you for your question.|You're welcome!
+I hope this helps!|Let me know if you need more.|Feel free to ask.
+If you have any questions, please let me know.|Is there anything else?|In my opinion, it is good.
+I think Paris is nicer.|As an AI language model, I can't.
+I'm sorry, but I don't have that information.|I can't help with that.|I don't know.
+However, I cannot confirm it.|Here is a summary:|Here are the main points:
+Sure, here are some examples:|Based on the provided documents:|I apologize for the confusion.
+Please provide more context.|The tools include:|Key facts:|Step 1:|🎉|你好！|您好，我是AI助手。
+希望对你有帮助！|希望以上信息能帮到您。|作为一个AI，我没有感情。|以下是主要内容：|我认为这很好。
+抱歉，我无法回答这个问题。|我不知道。|请问您还需要什么？|如果您有其他问题，请随时告诉我。
+根据提供的文档，主要原因如下：|好的。|是的。|当然可以！
+"""
+CHECKABLE = """
+Paris.|42.|Paris is the capital.|Sure, Paris is the capital.
+I apologize for the confusion, the capital is Canberra.|Hello Kitty is a character by Sanrio.
+Yes, it is the largest.|No, a falcon has feathers.|The Su-57 has three variants:
+Note that Paris has 2 million people.|As of 2021, there are 94 reactors.
+However, it was built in 1889.|Enjoyment is a noun.|Here, the river bends.
+Thank You is an album by Dido.|If water freezes, it expands.|Igneous rock is formed by magma.
+巴黎是法国的首都。|巴黎|好的咖啡来自哥伦比亚。|我国有34个省级行政区。|希望小学建于1990年。
+请客在中国很常见。|当然，巴黎是首都。
+"""
+
+
+@pytest.mark.parametrize("plain", NOT_CHECKABLE.strip().replace("\n", "|").split("|"))
+def test_talk_is_not_checkable(plain: str) -> None:
+    assert not is_checkable(plain)
+
+
+@pytest.mark.parametrize("plain", CHECKABLE.strip().replace("\n", "|").split("|"))
+def test_facts_are_checkable(plain: str) -> None:
+    assert is_checkable(plain)
+
+
+def test_a_fact_after_a_short_lead_keeps_its_own_claim() -> None:
+    found = [
+        (claim.text, claim.checkable)
+        for claim in segment("# Sure\nSure! Paris is the capital. Anything else?")
+    ]
+    assert found == [
+        ("Sure", False),
+        ("Sure!", False),
+        ("Paris is the capital.", True),
+        ("Anything else?", False),
+    ]
+
+
+def test_values_of_json_are_claims_and_keys_are_not() -> None:
+    draft = json.dumps(
+        {"capital of x": 'Paris is "big". It\'s 中文 😀 nice.', "n": [1, {"a": "Rome."}], "u": "https://x.y"}
+    )
+    assert [(claim.text, claim.plain) for claim in segment_json(draft)] == [
+        ('Paris is \\"big\\".', 'Paris is "big".'),
+        ("It's \\u4e2d\\u6587 \\ud83d\\ude00 nice.", "It's 中文 😀 nice."),
+        ("Rome.", "Rome."),
+    ]
+
+
+@pytest.mark.parametrize("draft", ["", "Paris.", '"Paris."', '{"a": "b.', "[" * 100_000, "12", "NaN"])
+def test_text_that_is_no_json_object_has_no_json_claims(draft: str) -> None:
+    assert segment_json(draft) == ()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.dictionaries(st.text(max_size=5), st.text(max_size=40) | st.lists(st.text(max_size=20), max_size=3)),
+    st.booleans(),
+)
+def test_json_offsets_are_into_the_raw_text(value: dict[str, object], ascii_only: bool) -> None:
+    draft, position = json.dumps(value, ensure_ascii=ascii_only), 0
+    for claim in segment_json(draft):
+        assert position <= claim.start < claim.end
+        assert claim.text == draft[claim.start : claim.end]
+        assert " ".join(json.loads(f'"{claim.text}"').split()) == claim.plain
+        position = claim.end
+
+
+def test_ten_thousand_words_without_a_stop_are_one_claim() -> None:
+    (claim,) = segment("word " * 10_000)
+    assert claim.checkable
+    assert claim.end == 10_000 * 5 - 1
+
+
+def test_the_real_replies_take_well_under_a_second() -> None:
+    replies = real_replies()
+    started = time.perf_counter()
+    found = [segment(reply) for reply in replies]
+    assert time.perf_counter() - started < 3
+    assert all(any(claim.checkable for claim in claims) for claims in found) or sum(map(len, found)) > len(
+        replies
+    )
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["[", "[a](", "![", "(", "`", "``a`", "$", "$$ a", "\\[\n", "\\begin{a}\n", "<!--", "<a b ", "*", "_a", "http://(",
+     "|\n", "- a\n", "> ", "```\n", "a`b`", "<br>", "“", "。[1]", "a(http://a) ", "If you "],
+)  # fmt: skip
+def test_segmenting_takes_linear_time(unit: str) -> None:
+    started = time.perf_counter()
+    segment(unit * (60_000 // len(unit)))
+    assert time.perf_counter() - started < 10

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from proxy.steps.claims import segment
+from proxy.steps.queries import contexts, leans, queries
+from tests.steps.drafts import real_replies
+
+TOLKIEN = "J. R. R. Tolkien wrote The Hobbit."
+
+
+def context_of(draft: str, question: str = "What?") -> dict[str, str]:
+    found = segment(draft)
+    return dict(zip((claim.plain for claim in found), contexts(found, question), strict=True))
+
+
+def test_a_claim_that_stands_alone_needs_nothing() -> None:
+    assert context_of(TOLKIEN) == {TOLKIEN: ""}
+
+
+def test_a_pronoun_leans_on_the_nearest_claim_that_stands() -> None:
+    found = context_of(f"{TOLKIEN} He was born in 1892. His wife was Edith.")
+    assert found["He was born in 1892."] == found["His wife was Edith."] == TOLKIEN
+    assert (
+        context_of("鲁迅是中国作家，生于绍兴。他写了《狂人日记》。")["他写了《狂人日记》。"]
+        == "鲁迅是中国作家，生于绍兴。"
+    )
+
+
+def test_a_one_word_answer_leans_on_the_question() -> None:
+    assert context_of("Paris.", "What is the capital of France?") == {
+        "Paris.": "What is the capital of France?"
+    }
+
+
+def test_items_of_a_list_lean_on_its_lead_in() -> None:
+    found = context_of(
+        "The Su-57 has three variants:\n- T-50: the prototype\n- Su-57E. It is for export.\n\nRome is old."
+    )
+    assert found["T-50: the prototype"] == found["Su-57E."] == "The Su-57 has three variants:"
+    assert found["It is for export."] == "The Su-57 has three variants: Su-57E."
+    assert found["Rome is old."] == ""
+
+
+def test_a_lead_in_that_names_nothing_gives_way_to_the_question() -> None:
+    assert (
+        context_of("Here are the main points:\n\n1. Paris is big.", "Cities?")["Paris is big."] == "Cities?"
+    )
+
+
+def test_rows_lean_on_the_header_of_their_table() -> None:
+    found = context_of("| City | People |\n|---|---|\n| Paris | 2 million |\n| Rome | 3 million |")
+    assert found["Paris | 2 million"] == found["Rome | 3 million"] == "City | People"
+
+
+@pytest.mark.parametrize(
+    "plain",
+    ["It is big.", "These are old.", "However, he was there.", "The city is old.", "该书很长。", "Lyon"],
+)
+def test_claims_that_lean(plain: str) -> None:
+    assert leans(plain)
+
+
+@pytest.mark.parametrize(
+    "plain", ["Italy is a state.", "The city of Paris is old.", "Theseus was a king.", "北京是中国的首都。"]
+)
+def test_claims_that_stand(plain: str) -> None:
+    assert not leans(plain)
+
+
+def test_contexts_and_queries_are_bounded_in_whole_words() -> None:
+    found = segment("It is " + "very " * 2000 + "big.")
+    (context,) = contexts(found, "word " * 1000)
+    (query,) = queries(found, "word " * 1000)
+    assert context == ("word " * 60).strip()
+    assert len(query) <= 2000
+    assert query.startswith("word word")
+    assert query.endswith("very")
+
+
+def test_every_real_claim_gets_one_query_that_ends_with_it() -> None:
+    for reply in real_replies():
+        found = segment(reply)
+        for claim, query in zip(found, queries(found, "What is it?"), strict=True):
+            assert query.endswith(claim.plain) or len(claim.plain) > 1000

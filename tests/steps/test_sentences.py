@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import nltk
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer, PunktTokenizer, save_punkt_params
+
+from proxy.steps.sentences import machine_punkt, own_punkt, sentence_spans
+
+
+def sentences(text: str, punkt: PunktSentenceTokenizer | None = None) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text, punkt)]
+
+
+CASES = [
+    ["Dr. Smith went to Washington D.C. on Jan. 5.", "He left."],
+    ["He lives in Washington D.C.", "He left.", "Apple Inc. was founded in 1976.", "Yahoo! is a firm."],
+    ["J. R. R. Tolkien wrote it.", "See Fig. 3 and No. 7.", "He said no.", "Tom left."],
+    ["Metals, e.g. Tin, melt.", "Gen. Grant won vs. Lee in Dec. 1864.", "The U.S. economy grew."],
+    ['He said "Go."', "(See below.)", "Next."],
+    ["He left.[2]", "She came. [1][3]", "They stayed [4].", "End."],
+    ["Was it?", "Yes!", "It is 3.5 m long.", "That costs $5.", "And more..."],
+]
+CHINESE = [
+    (
+        "北京是首都。它很大！“你好。”他说；走了。",
+        ["北京是首都。", "它很大！", "“你好。”", "他说；", "走了。"],
+    ),
+    (
+        "他说：「走吧。」（见下文。）事实[1]。另一个。[2]再一个",
+        ["他说：「走吧。」", "（见下文。）", "事实[1]。", "另一个。[2]", "再一个"],
+    ),
+    ('真的吗？！是的……他走了。"你好"是问候。', ["真的吗？！", "是的……", "他走了。", '"你好"是问候。']),
+    ("我用 Python 3.5。It works. 你好!我是AI", ["我用 Python 3.5。", "It works.", "你好!", "我是AI"]),
+]
+
+
+@pytest.mark.parametrize("expected", CASES)
+def test_english_is_split_without_trained_data(expected: list[str]) -> None:
+    assert sentences(" ".join(expected), own_punkt()) == expected
+
+
+@pytest.mark.parametrize("expected", CASES)
+def test_english_is_split_the_same_with_trained_data(expected: list[str]) -> None:
+    try:
+        nltk.data.find("tokenizers/punkt_tab/english/")
+    except LookupError:
+        pytest.skip("punkt_tab is not on this machine")
+    assert sentences(" ".join(expected), PunktTokenizer("english")) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), CHINESE)
+def test_chinese_and_mixed_text_is_split(text: str, expected: list[str]) -> None:
+    assert sentences(text, own_punkt()) == expected
+
+
+def test_numbers_of_a_list_stay_with_their_items() -> None:
+    assert sentences("1. First item. 2. Second item.") == ["1. First item.", "2. Second item."]
+
+
+def test_a_blank_line_ends_a_sentence_and_a_line_end_does_not() -> None:
+    assert sentences("A title\n\nIt is\nwrapped. Next") == ["A title", "It is\nwrapped.", "Next"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("ab. !?。；”“\"'()[]1\n…Dr", max_size=80) | st.text(max_size=40))
+def test_spans_are_ordered_disjoint_stripped_and_cover_all_text(text: str) -> None:
+    position = 0
+    for start, end in sentence_spans(text, own_punkt()):
+        assert text[position:start].strip() == ""
+        assert start < end
+        assert text[start:end] == text[start:end].strip()
+        position = end
+    assert text[position:].strip() == ""
+
+
+def test_a_sentence_longer_than_any_window_stays_whole() -> None:
+    long = "word, and other " * 2000 + "end."
+    assert sentences(f"First one. {long} Last one.") == ["First one.", long, "Last one."]
+
+
+def test_two_megabytes_on_one_line_take_seconds() -> None:
+    text = (
+        "The quick brown fox jumps over the lazy dog in Washington D.C. on Jan. 5 of that year 北京。 "
+        * 22_000
+    )
+    started = time.perf_counter()
+    found = sentence_spans(text)
+    assert time.perf_counter() - started < 20
+    assert len(found) == 22_000
+
+
+@pytest.mark.parametrize(
+    "unit", ["!", ". ", "a.)", "。", ".[1]", "\n", '。"', "...", "1. ", '?"', "【1】", ".' ", "!？", "…"]
+)
+def test_repetition_takes_linear_time(unit: str) -> None:
+    started = time.perf_counter()
+    sentence_spans(unit * (100_000 // len(unit)))
+    assert time.perf_counter() - started < 15
+
+
+def test_without_trained_data_nothing_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    assert sentences("Dr. No left. He fell.", machine_punkt()) == ["Dr. No left.", "He fell."]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trained_data_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    folder.mkdir(parents=True, mode=0o700)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    parameters = PunktParameters()
+    parameters.abbrev_types.add("flurb")
+    save_punkt_params(parameters, str(folder))
+    assert sentences("A flurb. Xyz fell. Dr. No left.", machine_punkt()) == [
+        "A flurb. Xyz fell.",
+        "Dr. No left.",
+    ]

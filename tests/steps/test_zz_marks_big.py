@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from proxy.steps.claims import segment
+from proxy.steps.marks import strip_marks
+from tests.steps.drafts import chinese_replies, drafts, real_replies
+
+MARKS = {"brackets": "[{}]", "markdown": "[[{}](http://x.y/v1/references/a_b-{})]"}
+
+
+def marked(draft: str, chosen: Iterator[int], style: str) -> str:
+    """The draft with as many marks behind each claim as `chosen` says."""
+    parts, position, number = [], 0, 0
+    for claim in segment(draft):
+        parts.append(draft[position : claim.end])
+        position = claim.end
+        for _ in range(next(chosen)):
+            number = number % 999 + 1
+            parts.append(MARKS[style].format(number, number))
+    return "".join(parts) + draft[position:]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fact [1].", "fact."),
+        ("事实[1]。", "事实。"),
+        ("Paris.[1][2] Next", "Paris. Next"),
+        ("Paris. [1] [2] Next", "Paris. Next"),
+        ("Paris [1, 2].", "Paris."),
+        ("Paris. [1-3] Next", "Paris. Next"),
+        ("好。【1】坏", "好。坏"),
+        ("Answer.【4:0†source】 Next", "Answer. Next"),
+        ("x.[[1](http://a/b)] y", "x. y"),
+        ("A fact [citation:3].", "A fact."),
+        ("fact.[^1]\n\n[^1]: note.[^1]", "fact.\n\n[^1]: note.[^1]"),
+        ("Paris [1] is the capital [2].", "Paris is the capital."),
+        ("北京是首都[1]，人口多[2]；好[3]。", "北京是首都，人口多；好。"),
+        ("**bold.**[1] x", "**bold.** x"),
+        ("**bold [1]**", "**bold**"),
+        ("`x[1]` `y`[1]", "`x[1]` `y`"),
+        ("- Paris[1]\n- Rome [2]  \n", "- Paris\n- Rome  \n"),
+        ("| a [1] | b[2] |\n|-|-|\n| c[1] | d |", "| a | b |\n|-|-|\n| c | d |"),
+        ("- [ ] todo\n- [x] done [2]", "- [ ] todo\n- [x] done"),
+        ("See Wikipedia[1] https://x.y", "See Wikipedia https://x.y"),
+        ("Paris[1]<br>Rome[2]", "Paris<br>Rome"),
+    ],
+)
+def test_marks_that_cite_are_removed_with_their_spaces(text: str, expected: str) -> None:
+    assert strip_marks(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see a[1] here",
+        "the third is a[2].",
+        "items[0]",
+        "The first is items[0].",
+        "```\nx[1]\nfact. [1]\n```",
+        "```\nunclosed. [1]",
+        "para\n\n    code. [1]",
+        "Use `fact. [1]` here",
+        "$x[1]$ and \\(y. [2]\\)",
+        "$$\nx. [1]\n$$",
+        "[1]: http://x",
+        "[1] Title one.\n[2] Title two.",
+        "[1]\n",
+        "- [ ] todo\n- [x] done",
+        "[a [1]](u) is linked",
+        "see [1](http://x).",
+        "the interval [1, 2].",
+        "As in [1], we do",
+        "x = [1]",
+        "Output: [1, 2, 3]",
+        "no marks at all. None.",
+        "",
+    ],
+)
+def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
+    assert strip_marks(text) == text
+
+
+@settings(max_examples=4000, deadline=None)
+@given(drafts(), st.randoms(use_true_random=False), st.sampled_from(sorted(MARKS)))
+@example("He left.(see below)\n", random.Random(1), "brackets")
+@example("He left. ”x [ which? ] of\n", random.Random(1), "brackets")
+@example("see document [2]\n", random.Random(1), "brackets")
+@example("a[1] ![i](x.png) \n", random.Random(1), "brackets")
+@example("Paris. *\n_。*. \n*. \n", random.Random(1), "brackets")
+@example("_. [1] <http://a.b> [1]. \n", random.Random(1), "brackets")
+def test_marks_at_claim_ends_come_out_without_a_trace(text: str, rng: random.Random, style: str) -> None:
+    draft = strip_marks(text)
+    chosen = iter(lambda: rng.choice([0, 1, 1, 2]), None)
+    assert strip_marks(marked(draft, chosen, style)) == draft
+
+
+@settings(max_examples=4000, deadline=None)
+@given(drafts() | st.text("ab1. []()【】*`$|\n-。^:", max_size=60))
+@example("He left. [1] ” [2] foo")
+def test_stripping_twice_is_stripping_once(text: str) -> None:
+    once = strip_marks(text)
+    assert strip_marks(once) == once
+
+
+@pytest.mark.parametrize("style", sorted(MARKS))
+def test_every_real_reply_survives_marking_and_stripping(style: str) -> None:
+    rng = random.Random(7)
+    for reply in real_replies() + chinese_replies():
+        draft = strip_marks(reply)
+        chosen = iter(lambda: rng.choice([0, 1, 2]), None)
+        assert strip_marks(marked(draft, chosen, style)) == draft
+
+
+def test_real_replies_without_marks_are_left_alone() -> None:
+    for reply in real_replies():
+        assert strip_marks(reply) == reply
+
+
+@pytest.mark.parametrize(
+    "unit", ["[1]", "[1", "a[1] ", "x.[1] ", "[[1](", "[1, ", "【1", "fact [1].\n", "| a [1] ", "[1] "]
+)
+def test_stripping_takes_linear_time(unit: str) -> None:
+    started = time.perf_counter()
+    strip_marks(unit * (500_000 // len(unit)))
+    assert time.perf_counter() - started < 10

@@ -1,0 +1,106 @@
+"""The table of rooms: imports point down only."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+ROOMS = [
+    {"proxy", "proxy.types", "proxy.errors", "proxy.settings", "proxy.config"},
+    {"proxy.steps"},
+    {"proxy.index", "proxy.passages", "proxy.arrays", "proxy.generation"},
+    {"proxy.backends"},
+    {"proxy.pipeline"},
+    {"proxy.parts"},
+    {"proxy.openai_api"},
+    {"proxy.gate", "proxy.middleware", "proxy.chat"},
+    {"proxy.app"},
+    {"index_builder"},
+    {"proxy.commands"},
+    {"proxy.__main__"},
+]
+"""From the ground up; a module may import from its own room and those before it."""
+
+MAY_NOT = {
+    "proxy.pipeline": ["proxy.backends", "proxy.openai_api"],
+    "proxy.steps": ["proxy.openai_api"],
+    "proxy.app": ["index_builder"],
+    "proxy.chat": ["index_builder"],
+    "index_builder": ["proxy.app", "proxy.chat", "proxy.pipeline", "proxy.openai_api", "proxy.commands"],
+}
+
+HEAVY = set("torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai".split())
+"""Where each may be imported; the command line's own module imports none of them."""
+HOMES = ("proxy.backends", "proxy.steps.sentences", "index_builder", "proxy.commands")
+
+FILES = sorted([*(ROOT / "proxy").rglob("*.py"), *(ROOT / "index_builder").rglob("*.py")])
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def inside(module: str, room: str) -> bool:
+    return module == room or (module.startswith(f"{room}.") and room != "proxy")
+
+
+def level_of(module: str) -> int:
+    levels = [level for level, rooms in enumerate(ROOMS) if any(inside(module, room) for room in rooms)]
+    assert levels, f"{module} is in no room"
+    return levels[0]
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_imports_point_down(path: Path) -> None:
+    module = module_of(path)
+    ours = {name for name in imports_of(path) if name.split(".")[0] in ("proxy", "index_builder")}
+    known = {module_of(one) for one in FILES}
+    for name in ours & known:
+        assert level_of(name) <= level_of(module), f"{module} imports {name}"
+        for room, forbidden in MAY_NOT.items():
+            if inside(module, room):
+                assert not any(inside(name, one) for one in forbidden), f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_heavy_dependencies_stay_at_home(path: Path) -> None:
+    module = module_of(path)
+    if not any(inside(module, home) for home in HOMES):
+        assert not {name.split(".")[0] for name in imports_of(path)} & HEAVY
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_nothing_is_imported_inside_a_function(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert not [one for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)]
+
+
+def test_there_are_no_cycles() -> None:
+    graph = {module_of(path): imports_of(path) for path in FILES}
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, f"cycle: {' -> '.join((*path, module))}"
+        if module in graph and module not in done:
+            for name in graph[module] & set(graph) - {module}:
+                if not module.startswith(f"{name}."):
+                    visit(name, (*path, module))
+            done.add(module)
+
+    for module in graph:
+        visit(module, ())
