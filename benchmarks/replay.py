@@ -45,14 +45,15 @@ class Exchange:
 
 
 def felm(data: Path) -> dict[str, str]:
-    """Question to answer, 184 of them; answers of the same question are told apart by a number."""
+    """Question to answer, 184 of them. One answer is given in its segments only: they are joined."""
     rows = json.loads((data / "papers" / "ceg_felm_wk_top10.json").read_text(encoding="utf-8"))
     answers: dict[str, str] = {}
+    segments: dict[str, list[str]] = {}
     for row in rows:
-        if row["answer"] not in answers.values():
-            question = row["question"]
-            answers[question if question not in answers else f"{question} ({len(answers)})"] = row["answer"]
-    return answers
+        segments.setdefault(row["question"], []).append(row["response"])
+        if isinstance(row["answer"], str):
+            answers[row["question"]] = row["answer"]
+    return {question: answers.get(question, " ".join(parts)) for question, parts in segments.items()}
 
 
 def problems(content: str, reply: Mapping[str, Any], upstream_text: str) -> list[str]:

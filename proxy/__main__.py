@@ -70,8 +70,8 @@ def serve(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The upstream, by litellm's name: `openai/gpt-4o-mini`, `ollama/llama3.2`; `vouch/extractive` "
-            "and `vouch/demo` answer from the index itself. Replaces the config's upstreams."
+            help="The upstream, by litellm's name: `openai/gpt-4o-mini`, `ollama/llama3.2`; "
+            "`vouch/extractive` and `vouch/demo` answer from the index itself. Replaces the config's."
         ),
     ] = None,
     api_base: Annotated[str | None, typer.Option(help="The upstream's address, with `/v1`.")] = None,
@@ -113,8 +113,8 @@ def index_command(
         typer.Argument(
             metavar="SOURCE...",
             show_default=False,
-            help="Files, folders (with all below them), globs, or `-` for standard input. Read are .txt .md .html "
-            ".pdf .docx .jsonl (id, title, text, url) .csv .tsv and MediaWiki dumps (.xml, .xml.bz2).",
+            help="Files, folders (with all below them), globs, or `-` for standard input. Read are .txt .md "
+            ".html .pdf .docx .jsonl (id, title, text, url) .csv .tsv and MediaWiki dumps (.xml, .xml.bz2).",
         ),
     ],
     out: Annotated[

@@ -38,7 +38,7 @@ def load(
     path = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     if path is None and DEFAULT_FILE.is_file():
         path = DEFAULT_FILE
-    tree = read(path) if path else {}
+    tree = merge(Settings().model_dump(mode="json"), read(path) if path else {})
     tree = merge(tree, from_environment(environ))
     tree = merge(tree, overrides or {})
     return validate(resolve(tree, environ), source=str(path) if path else "the settings")
@@ -124,8 +124,6 @@ def resolve(tree: Any, environ: Mapping[str, str], path: str = "") -> Any:
 
 def validate(tree: Json, source: str = "the settings") -> Settings:
     """Settings out of a merged tree; the first thing wrong is named."""
-    if isinstance(upstreams := tree.get("upstreams"), Mapping):
-        tree = {**tree, "upstreams": [upstreams[key] for key in sorted(upstreams)]}
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:

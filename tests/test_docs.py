@@ -87,7 +87,6 @@ def test_the_example_clients_run(client: str, base_url: str, folder: Path) -> No
     done = run(f"{sys.executable} examples/{client}", folder, OPENAI_BASE_URL=base_url)
     assert done.returncode == 0, done.stderr
     assert "[1]" in done.stdout
-    assert "supported" in done.stdout or "Apollo 11" in done.stdout
 
 
 def test_the_curl_example_runs(base_url: str, folder: Path) -> None:

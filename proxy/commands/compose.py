@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
+from index_builder.build import WindowedEncoder
 from index_builder.chunks import chunk
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.llm import LLMChecker
-from proxy.backends.encoder import SentenceTransformerEncoder
 from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.backends.upstream.embedded import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.backends.upstream.endpoint import Endpoint, Upstream
@@ -33,7 +34,7 @@ class Library:
     """The corpus, what encodes queries to it, and the thread that searches it: the part that loads slowly."""
 
     corpus: Corpus
-    encoder: SentenceTransformerEncoder
+    encoder: WindowedEncoder
     thread: ThreadPoolExecutor
 
     def close(self) -> None:
@@ -41,14 +42,20 @@ class Library:
         self.thread.shutdown(wait=True, cancel_futures=True)
 
 
-def make_encoder(settings: Encoder) -> SentenceTransformerEncoder:
-    """The configured encoder. Raises `ConfigError`."""
-    return SentenceTransformerEncoder(
+def make_encoder(settings: Encoder) -> WindowedEncoder:
+    """The configured encoder. Raises `ConfigError`.
+
+    Its module takes seconds to import (torch, transformers), so that it is only imported here: a wrong path
+    or a missing key is known before.
+    """
+    module = importlib.import_module("proxy.backends.encoder")
+    encoder: WindowedEncoder = module.SentenceTransformerEncoder(
         settings.model,
         precision=settings.precision,
         batch_size=settings.batch_size,
         threads=settings.threads,
     )
+    return encoder
 
 
 def load_library(settings: Settings) -> Library:

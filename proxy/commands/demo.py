@@ -26,6 +26,8 @@ from proxy.errors import ConfigError, VouchError
 
 QUESTION = "How tall is the Eiffel Tower, and when was it completed?"
 MODEL = "vouch/demo"
+HOLD = {0: "every claim holds", 1: "one claim did not hold"}
+MANY = "several claims did not hold"
 START_SECONDS = 60
 ANSWER_SECONDS = 60
 
@@ -46,6 +48,9 @@ def run(question: str | None, console: Console | None = None) -> None:
         with server(index) as base_url:
             console.print(f"An OpenAI-compatible server listens on {base_url}")
             console.print(Rule("3. Ask, through the OpenAI SDK, streaming", align="left"))
+            console.print(
+                Text(f"({MODEL} answers from the corpus and plants one error in its draft.)", "dim")
+            )
             console.print(Text("You: ", "bold") + Text(question))
             console.print(Text(f"{MODEL}: ", "bold"), end="")
             finish = ask(console, base_url, question)
@@ -71,9 +76,8 @@ def server(index: Path) -> Iterator[str]:
     """`vouch serve` as its own process, on a port of its own choice; its base URL."""
     command = [sys.executable, "-m", "proxy", "serve", "--model", MODEL, "--index", str(index), "--port", "0"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("VOUCH_")}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=index, env={**environment, "COLUMNS": "200"}
-    ) as process:
+    environment |= {"COLUMNS": "200", "VOUCH_SERVER__LOG_LEVEL": "warning"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=index, env=environment) as process:
         alarm = threading.Timer(START_SECONDS, process.kill)
         alarm.start()
         try:
@@ -117,7 +121,7 @@ def trace(console: Console, verification: dict[str, Any]) -> None:
     """The rounds: which claim failed, against which passage, and what came of the re-prompt."""
     for number, attempt in enumerate(verification["attempts"], 1):
         failed = attempt["nonfactual"]
-        console.print(Text(f"Round {number}: ", "bold") + Text(f"{len(failed)} claims did not hold"))
+        console.print(Text(f"Round {number}: ", "bold") + Text(HOLD.get(len(failed), MANY)))
         for claim in failed:
             console.print(Text(f"  {claim['verdict']}: ", "bold red") + Text(claim["text"], "red"))
             if evidence := claim["evidence"]:
@@ -128,4 +132,4 @@ def trace(console: Console, verification: dict[str, Any]) -> None:
     first, last = verification["attempts"][0], verification["attempts"][verification["best"]]
     if not first["nonfactual"] or last["nonfactual"]:
         raise DemoError("The planted error was not caught and mended for this question. Try another.")
-    console.print(Text(f"Every claim of round {verification['best'] + 1} holds: mended.", "bold green"))
+    console.print(Text("The error was caught and mended.", "bold green"))

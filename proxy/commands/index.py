@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 from index_builder.build import Report, Stage, build
+from index_builder.sources import expand
 from proxy.commands.compose import make_encoder
 from proxy.config import load
 
@@ -40,6 +41,7 @@ def run(sources: Sequence[str], config: Path | None, overrides: dict[str, Any], 
     settings = load(config, overrides)
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     console = Console(highlight=False, soft_wrap=True)
+    expand(sources)  # a wrong path is known before the encoder loads
     encoder = make_encoder(settings.encoder)
     columns = (
         TextColumn("{task.description:>9}"),

@@ -1,0 +1,87 @@
+"""Real replies, replayed through a real server over a real corpus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from benchmarks.replay import felm, problems
+from proxy.commands import index as index_command
+from proxy.commands.compose import load_library
+from proxy.settings import Settings
+from proxy.steps.marks import strip_marks
+from tests.conftest import DATA
+from tests.serving import serving, settings_for
+from tests.upstream import Upstream
+
+FELM = DATA / "papers" / "ceg_felm_wk_top10.json"
+HALUEVAL = DATA / "papers" / "ceg_halueval_377.json"
+CORPUS = DATA / "corpora" / "wikipedia_en.jsonl"
+
+pytestmark = [
+    pytest.mark.skipif(not CORPUS.exists(), reason="needs the public data sets beside the project"),
+    pytest.mark.timeout(600),
+]
+
+
+@pytest.fixture(scope="module")
+def wikipedia_url(tmp_path_factory: pytest.TempPathFactory, session_upstream: Upstream) -> Iterator[str]:
+    """A server over the papers' passages."""
+    index: Path = tmp_path_factory.mktemp("wikipedia") / "index"
+    index_command.run([str(CORPUS)], None, {"index": {"path": str(index)}}, strict=True)
+    library = load_library(Settings.model_validate({"index": {"path": str(index)}}))
+    with serving(settings_for(session_upstream.url), library) as url:
+        yield url
+    library.close()
+
+
+def ask(client: httpx.Client, url: str, question: str, max_rounds: int) -> dict[str, Any]:
+    messages = [{"role": "user", "content": question}]
+    body = {"model": "test", "messages": messages, "vouch": {"max_rounds": max_rounds}}
+    response = client.post(f"{url}/chat/completions", json=body, timeout=120)
+    assert response.status_code == 200, response.text
+    reply: dict[str, Any] = response.json()
+    return reply
+
+
+def test_every_answer_of_chatgpt_comes_back_whole(wikipedia_url: str, upstream: Upstream) -> None:
+    answers = felm(DATA)
+    upstream.answer = lambda body: answers[body["messages"][-1]["content"]]
+    with httpx.Client() as client, ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(lambda question: ask(client, wikipedia_url, question, 0), answers))
+    wrong = {
+        question: found
+        for (question, answer), reply in zip(answers.items(), replies, strict=True)
+        if (found := problems(reply["choices"][0]["message"]["content"], reply, answer))
+    }
+    assert wrong == {}
+    verdicts = [claim["verdict"] for reply in replies for claim in reply["verification"]["claims"]]
+    assert len(replies) == 184
+    assert len(verdicts) > 500
+    assert "unverified" not in verdicts
+    assert verdicts.count("supported") > 10
+
+
+def test_first_drafts_and_re_answers_of_gpt_3_5_come_back_whole(
+    wikipedia_url: str, upstream: Upstream
+) -> None:
+    rows = json.loads(HALUEVAL.read_text(encoding="utf-8"))[::4]
+    drafts = {f"{n}: {row['question']}": (row["text"], row["text_rege"]) for n, row in enumerate(rows)}
+    upstream.answer = lambda body: drafts[body["messages"][0]["content"]][len(body["messages"]) > 1]
+    with httpx.Client() as client, ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(lambda question: ask(client, wikipedia_url, question, 1), drafts))
+    rounds = 0
+    for texts, reply in zip(drafts.values(), replies, strict=True):
+        verification = reply["verification"]
+        rounds += verification["rounds"]
+        draft = strip_marks(texts[verification["best"]])
+        assert problems(reply["choices"][0]["message"]["content"], reply, draft) == []
+        counts = [len(attempt["nonfactual"]) for attempt in verification["attempts"]]
+        assert verification["best"] == 0 or counts[verification["best"]] < counts[0]
+    assert rounds > 12
