@@ -114,14 +114,12 @@ class _Run:
         while index < len(self.tokens):
             token = self.tokens[index]
             gap = self.draft[end : token.start]
-            if token.kind == "text" and len(self.draft[token.start : token.end].strip(" \t")) == 0:
-                index += 1
-                continue
-            if not (token.kind == "citation" and not gap.strip(" \t")) and not (
-                token.kind == "close" and not gap
-            ):
+            blank = token.kind == "text" and not self.draft[token.start : token.end].strip(" \t")
+            closes = token.kind == "close" and (not gap or self.tokens[index - 1].kind == "code")
+            if closes or (token.kind == "citation" and not gap.strip(" \t")):
+                end = token.end
+            elif not blank:
                 break
-            end = token.end
             index += 1
         return end
 
@@ -208,8 +206,8 @@ def _row(draft: str, block: Block) -> Iterator[Claim]:
     plain = " | ".join(filter(None, (" ".join(run.text.split()) for run in runs)))
     spans = []
     for run in runs:
-        if run.text.strip():
-            first, last = len(run.text) - len(run.text.lstrip()), len(run.text.rstrip())
+        if run.shape.strip():
+            first, last = len(run.shape) - len(run.shape.lstrip()), len(run.shape.rstrip())
             claim = run.claim(first, last, block.kind)
             spans += [(claim.start, claim.end)] if claim is not None else []
     if spans:
@@ -233,7 +231,7 @@ def _runs(draft: str, block: Block) -> Iterator[_Run]:
             yield from _run(draft, run)
             run = []
         line = moved
-        if token.kind == "break":
+        if token.kind == "break" and not token.whole:
             yield from _run(draft, run)
             run = []
         else:

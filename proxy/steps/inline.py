@@ -47,7 +47,11 @@ _SPECIAL = re.compile(
     r"|(?P<emphasis>\*{1,3}|_{1,3}|~~)",
     re.I,
 )
-_MONEY = re.compile(r"\$\d[\d,.]*(?:[ \t]+(?:[a-z]{2,}|[A-Z][a-z]+)|[^\x00-\x7f])")
+_MONEY = re.compile(
+    rf"\$\d[\d,.]*(?:(?:{CITATION.pattern}){{0,20}}[ \t]+(?:[a-z]{{2,}}|[A-Z][a-z]+)"
+    rf"|(?:{CITATION.pattern}|[^\x00-\x7f]))"
+)
+"""An amount and the words after it, before another dollar sign: `$5 and US$`."""
 
 
 def tokens(draft: str, line: Span, rest: Sequence[Span] = ()) -> list[Token]:

@@ -12,7 +12,7 @@ from proxy.steps.sentences import CITATION
 
 _STOPS = ".!?。！？；…｡"
 _CLOSERS = "\"')]}”’“‘」』）】》〉〕］»«*_~\\ \t"
-_BEFORE_STOP = re.compile(r"[ \t]?(?:[.!?;:](?![\w=])|[。！？；：])")
+_BEFORE_STOP = re.compile(rf"[ \t]?(?:[.!?;:](?!(?:{CITATION.pattern}){{0,20}}[\w=])|[。！？；：])")
 _BEFORE_CLAUSE = re.compile(r"[ \t]?[,，、)）]")
 _OPENERS = " \t(<[“\"'（《【「"
 _EMPHASIS = "*_~"

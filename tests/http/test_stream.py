@@ -137,8 +137,8 @@ def test_an_error_before_the_first_byte_is_a_status(
 @pytest.mark.parametrize(
     "behaviour",
     [
-        Reply(TRUE, drop_after=5),
-        Reply(TRUE, error={"message": "overheated", "type": "server_error"}),
+        Reply(TRUE, drop_after=5, pace=0.03),
+        Reply(TRUE, pace=0.01, error={"message": "overheated", "type": "server_error"}),
     ],
 )
 def test_an_error_after_it_is_an_event(base_url: str, upstream: Upstream, behaviour: Any) -> None:
@@ -152,7 +152,7 @@ def test_an_error_after_it_is_an_event(base_url: str, upstream: Upstream, behavi
 
 
 def test_the_sdk_raises_on_a_broken_stream(client: OpenAI, upstream: Upstream) -> None:
-    upstream.enqueue(Reply(TRUE, drop_after=5))
+    upstream.enqueue(Reply(TRUE, drop_after=5, pace=0.03))
     with pytest.raises(openai.APIError):
         stream(client)
 

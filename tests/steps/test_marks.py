@@ -88,7 +88,7 @@ def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
     assert strip_marks(text) == text
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(drafts(), st.randoms(use_true_random=False), st.sampled_from(sorted(MARKS)))
 @example("He left.(see below)\n", random.Random(1), "brackets")
 @example("He left. ”x [ which? ] of\n", random.Random(1), "brackets")
@@ -102,7 +102,7 @@ def test_marks_at_claim_ends_come_out_without_a_trace(text: str, rng: random.Ran
     assert strip_marks(marked(draft, chosen, style)) == draft
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(drafts() | st.text("ab1. []()【】*`$|\n-。^:", max_size=60))
 @example("He left. [1] ” [2] foo")
 def test_stripping_twice_is_stripping_once(text: str) -> None:
@@ -129,5 +129,5 @@ def test_real_replies_without_marks_are_left_alone() -> None:
 )
 def test_stripping_takes_linear_time(unit: str) -> None:
     started = time.perf_counter()
-    strip_marks(unit * (500_000 // len(unit)))
-    assert time.perf_counter() - started < 10
+    strip_marks(unit * (150_000 // len(unit)))
+    assert time.perf_counter() - started < 8

@@ -67,7 +67,12 @@ def read_claim(pair: Pair, lexicons: Mapping[Language, Lexicon]) -> ClaimView:
 
 
 def _leans(text: str, tokens: Sequence[Token]) -> bool:
-    return bool(tokens) and (tokens[0].key in PRONOUNS or text.startswith(HAN_PRONOUNS))
+    """Whether a claim's subject stands in its context: "it", or "the film" in a claim without any name."""
+    if not tokens:
+        return False
+    if tokens[0].key == "the":
+        return all(token.kind != "name" for token in tokens)
+    return tokens[0].key in PRONOUNS or text.startswith(HAN_PRONOUNS)
 
 
 def _names(tokens: Sequence[Token]) -> frozenset[str]:
