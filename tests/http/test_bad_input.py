@@ -8,8 +8,8 @@ from typing import Any
 import openai
 import pytest
 from openai import OpenAI
-from proxy.commands.compose import Library
 
+from proxy.commands.compose import Library
 from tests.http.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
 from tests.http.facts import TRUE
 from tests.serving import serving, settings_for
