@@ -77,6 +77,11 @@ class _Tally:
     broken: list[BrokenDocument] = field(default_factory=list)
 
 
+def passage_tokens(encoder: WindowedEncoder) -> int:
+    """Tokens by `chunks.window_tokens` that a passage may have, for it to fit the encoder's window."""
+    return max(1, encoder.max_tokens * MAX_TOKENS // _WINDOW)
+
+
 def silent(stage: Stage, done: int, total: int | None) -> None:
     """The `Progress` of nobody watching."""
 
@@ -110,22 +115,14 @@ def build(
     """
     start = time.monotonic()
     expanded = _without(expand(sources), out)
-    max_tokens = max(1, encoder.max_tokens * MAX_TOKENS // _WINDOW)
+    tally = _Tally()
     with new_generation(out) as generation:
-        tally = _Tally()
+        max_tokens = passage_tokens(encoder)
         passages = _passages(expanded, tally, words, max_tokens, strict, progress)
         count = write_passages(generation, passages)
         if not count:
             raise SourceError(_nothing(sources, tally))
-        reused = write_vectors(
-            generation,
-            read_passages(generation.file(PASSAGES)),
-            encoder,
-            old_vectors(out, encoder),
-            partial(progress, "encoding", total=count),
-        )
-        threshold = _threshold(generation, count, encoder)
-        write_postings(generation, postings_of(_watched(generation, count, progress)))
+        reused, threshold = _write_searchable(generation, count, encoder, progress)
         manifest = Manifest(
             format=FORMAT,
             generation=generation.folder.name,
@@ -193,16 +190,31 @@ def _nothing(sources: Sequence[str], tally: _Tally) -> str:
     return message
 
 
+def _write_searchable(
+    generation: Generation, count: int, encoder: Encoder, progress: Progress
+) -> tuple[int, float]:
+    """Vectors and words of the passages written: how many vectors were taken over, and the threshold."""
+    old = old_vectors(generation.index, encoder)
+    told = partial(progress, "encoding", total=count)
+    reused = write_vectors(generation, _stored(generation), encoder, old, told)
+    threshold = _threshold(generation, count, encoder)
+    write_postings(generation, postings_of(_watched(generation, count, progress)))
+    return reused, threshold
+
+
+def _stored(generation: Generation) -> Iterator[Passage]:
+    return read_passages(generation.file(PASSAGES))
+
+
 def _threshold(generation: Generation, count: int, encoder: Encoder) -> float:
     rows = sample_rows(count)
     wanted = set(rows)
-    stored = enumerate(read_passages(generation.file(PASSAGES)))
-    sample = [passage for row, passage in stored if row in wanted]
+    sample = [passage for row, passage in enumerate(_stored(generation)) if row in wanted]
     vectors = map_array(generation.file(VECTORS), VECTOR, (count, encoder.dimension))
     return measure_threshold(sample, vectors[rows], encoder)
 
 
 def _watched(generation: Generation, count: int, progress: Progress) -> Iterator[Passage]:
-    for done, passage in enumerate(read_passages(generation.file(PASSAGES)), 1):
+    for done, passage in enumerate(_stored(generation), 1):
         yield passage
         progress("indexing", done, count)

@@ -64,7 +64,7 @@ def new_generation(out: Path) -> Iterator[Generation]:
     the next one to commit removes.
 
     Raises:
-        ConfigError: `out` can't be an index's folder, or another build is writing to it.
+        ConfigError: `out` can't be an index's folder, another build is writing to it, or the disk is full.
     """
     created = _prepare(out)
     try:
@@ -73,6 +73,8 @@ def new_generation(out: Path) -> Iterator[Generation]:
             folder.mkdir()
             try:
                 yield Generation(out, folder)
+            except OSError as error:
+                raise _unwritable(out, error) from error
             finally:
                 if not _is_current(out, folder.name):
                     shutil.rmtree(folder)
@@ -96,7 +98,7 @@ def _prepare(out: Path) -> bool:
             ) from None
         return False
     except OSError as error:
-        raise ConfigError(f"Can't write an index to {out}: {error.strerror}.", param="index.path") from error
+        raise _unwritable(out, error) from error
     return True
 
 
@@ -106,7 +108,7 @@ def _locked(out: Path) -> Iterator[None]:
     try:
         lock = os.open(out / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise ConfigError(f"Can't write an index to {out}: {error.strerror}.", param="index.path") from error
+        raise _unwritable(out, error) from error
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -118,6 +120,10 @@ def _locked(out: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def _unwritable(out: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"Can't write an index to {out}: {error.strerror or error}.", param="index.path")
 
 
 def _is_current(out: Path, name: str) -> bool:

@@ -68,7 +68,7 @@ class Encoder(Section):
 
     model: str = "all-MiniLM-L6-v2"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
-    batch_size: int = Field(64, ge=1, le=4096)
+    batch_size: int = Field(8, ge=1, le=4096)
     threads: int | None = Field(None, ge=1)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from index_builder.build import WindowedEncoder
+from index_builder.build import WindowedEncoder, passage_tokens
 from index_builder.chunks import chunk
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.llm import LLMChecker
@@ -94,7 +94,13 @@ def make_parts(settings: Settings, library: Library) -> Parts:
         return over(held, mode)
 
     def hold(documents: Sequence[Document]) -> Corpus:
-        passages = [one for document in documents for one in chunk(document, words=settings.index.words)]
+        passages = [
+            passage
+            for document in documents
+            for passage in chunk(
+                document, words=settings.index.words, max_tokens=passage_tokens(library.encoder)
+            )
+        ]
         return hold_corpus(passages, library.encoder, library.corpus.threshold)
 
     retrievers = {mode: over(library.corpus, mode) for mode in MODES}

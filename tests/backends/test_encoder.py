@@ -14,8 +14,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
-from proxy.backends import encoder as module
-from proxy.backends.encoder import SentenceTransformerEncoder
+from proxy.backends.encoder import SentenceTransformerEncoder, packaged_folder
 from proxy.errors import ConfigError, RetrievalError
 from proxy.types import Vectors
 from tests.packaged import packaged_encoder
@@ -67,7 +66,7 @@ def test_meaning_is_near_and_order_is_kept() -> None:
 
 
 def test_bf16_agrees_with_plain_sentence_transformers() -> None:
-    folder = Path(module._packaged())
+    folder = packaged_folder()
     plain = SentenceTransformer(str(folder), device="cpu", local_files_only=True).encode(TEXTS)
     for precision in ("bf16", "fp32"):
         ours = SentenceTransformerEncoder(precision=precision).encode(TEXTS)

@@ -120,8 +120,8 @@ async def test_edges(held: Corpus, thread: ThreadPoolExecutor, mode: RetrievalMo
     assert list(await search([], 5)) == []
     assert list(await search(["whale"], 0)) == [()]
     assert len((await search(["whale penguins cheetah octopus giraffes"], 1000))[0]) == 5
-    [found] = await search(["whale " * 10_000], 5)
-    assert found[0].passage.document_id == "d0"
+    [found] = await search([f"{ANIMALS[3]} " * 1_000], 5)
+    assert found[0].passage.document_id == "d3"
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -239,9 +239,9 @@ def _bm25(query: str, passage: Passage, passages: Sequence[Passage]) -> float:
     return score
 
 
-@pytest.mark.parametrize(("file", "at_1", "at_10"), [("gpt3", 97.9, 99.0), ("gpt4", 95.8, 98.8)])
+@pytest.mark.parametrize(("file", "at_1", "at_10"), [("gpt3", 98.2, 98.9), ("gpt4", 96.1, 98.5)])
 def test_words_alone_find_wikiretrs_passages(file: str, at_1: float, at_10: float) -> None:
-    """RefChecker's and CEG's figures are reached without an encoder; benchmarks.index measures the others."""
+    """Recall at 1 and 10, in percent. `benchmarks.index` measures all three modes."""
     source = DATA / "corpora" / "wikipedia_en.jsonl"
     if not source.exists():
         pytest.skip("the measuring data are not beside the repository")
@@ -253,4 +253,4 @@ def test_words_alone_find_wikiretrs_passages(file: str, at_1: float, at_10: floa
     gold = [letters[re.sub(r"[\W_]+", "", pair["content"].lower())] for pair in pairs]
     ranks = [[hit.row for hit in found] for found in hits]
     assert 100 * np.mean([row in found[:1] for row, found in zip(gold, ranks, strict=True)]) >= at_1
-    assert 100 * np.mean([row in found for row, found in zip(gold, ranks, strict=True)]) >= at_10 - 0.2
+    assert 100 * np.mean([row in found for row, found in zip(gold, ranks, strict=True)]) >= at_10
