@@ -15,7 +15,7 @@ from index_builder.chunks import chunk
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.llm import LLMChecker
 from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
-from proxy.backends.upstream.embedded import DEMO, DESCRIPTIONS, EmbeddedLLM
+from proxy.backends.upstream.embedded.model import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.backends.upstream.endpoint import Endpoint, Upstream
 from proxy.backends.upstream.provider import make_upstream, missing_keys
 from proxy.backends.upstream.retry import Retrying

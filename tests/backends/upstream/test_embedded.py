@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.backends.upstream.embedded import DEMO, DESCRIPTIONS, EXTRACTIVE, NOTHING, WELCOME, EmbeddedLLM
-from proxy.backends.upstream.embedded_mend import mend
-from proxy.backends.upstream.embedded_plant import plant
-from proxy.backends.upstream.embedded_words import pieces, sentences, similarity, terms, whole
+from proxy.backends.upstream.embedded.mend import mend
+from proxy.backends.upstream.embedded.model import (
+    DEMO,
+    DESCRIPTIONS,
+    EXTRACTIVE,
+    NOTHING,
+    WELCOME,
+    EmbeddedLLM,
+)
+from proxy.backends.upstream.embedded.plant import plant
+from proxy.backends.upstream.embedded.words import pieces, sentences, similarity, terms, whole
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.steps.revise import Document, Revision, revision
 from proxy.types import (
@@ -389,7 +396,7 @@ def test_both_models_say_what_they_are() -> None:
 @pytest.fixture
 def _registered() -> Iterator[None]:
     litellm = pytest.importorskip("litellm")
-    from proxy.backends.upstream.embedded_litellm import register  # noqa: PLC0415  # litellm takes seconds
+    from proxy.backends.upstream.embedded.litellm import register  # noqa: PLC0415  # litellm takes seconds
 
     before = list(litellm.custom_provider_map)
     register({EXTRACTIVE: EXTRACT, DEMO: ERRING})

@@ -8,10 +8,10 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-from proxy.backends.upstream.embedded_compose import Composition, compose
-from proxy.backends.upstream.embedded_mend import mend
-from proxy.backends.upstream.embedded_plant import plant
-from proxy.backends.upstream.embedded_words import bare_title, leans, pieces, small_talk, weighted_terms
+from proxy.backends.upstream.embedded.compose import Composition, compose
+from proxy.backends.upstream.embedded.mend import mend
+from proxy.backends.upstream.embedded.plant import plant
+from proxy.backends.upstream.embedded.words import bare_title, leans, pieces, small_talk, weighted_terms
 from proxy.backends.upstream.reply import to_reply
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.steps.revise import Revision, language_of, read_revision

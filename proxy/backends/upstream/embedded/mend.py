@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from proxy.backends.upstream.embedded_words import sentences, similarity, terms, whole
+from proxy.backends.upstream.embedded.words import sentences, similarity, terms, whole
 from proxy.steps.revise import Revision, language_of
 
 ENOUGH = 0.5

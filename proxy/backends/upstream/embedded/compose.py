@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.backends.upstream.embedded_words import (
+from proxy.backends.upstream.embedded.words import (
     bare_title,
     joined,
     leans,

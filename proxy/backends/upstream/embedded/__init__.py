@@ -1,0 +1,1 @@
+"""The upstream that needs no key: it answers from the index itself."""
