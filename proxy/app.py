@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -76,7 +77,9 @@ class Endpoints:
     async def chat(self, request: Request) -> Response:
         """A checked reply."""
         body = await self._body(request)
-        return await self.chats.respond(parse_chat(body, bearer(request.headers)), str(request.base_url))
+        # A long history takes a while to clean, which must not hold up the other chats.
+        chat = await asyncio.to_thread(parse_chat, body, bearer(request.headers))
+        return await self.chats.respond(chat, str(request.base_url))
 
     async def forward(self, request: Request) -> Response:
         """The upstream's own answer, as it comes."""
@@ -128,7 +131,7 @@ class Endpoints:
             body += piece
             if len(body) > limit:
                 raise too_large
-        return parse_body(bytes(body))
+        return await asyncio.to_thread(parse_body, bytes(body))
 
 
 def _relay(answer: Forwarded) -> Response:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from proxy.backends.upstream.streamed import Streamed
-from proxy.errors import VouchError
+from proxy.errors import RequestError, VouchError
 from proxy.gate import Gate
 from proxy.openai_api.errors import error_object
 from proxy.openai_api.models import find_model
@@ -149,6 +149,11 @@ class ChatService:
         mode = options.retrieval or self.settings.retrieval.mode
         if options.documents is None:
             return self.parts.retrievers[mode]
+        limit = self.settings.retrieval.max_document_chars
+        if sum(len(one.text) for one in options.documents) > limit:
+            raise RequestError(
+                f"The documents are over {limit:,} characters together.", param="vouch.documents"
+            )
         documents = [
             Document(one.id or f"document-{n}", one.title or one.id or f"Document {n}", one.text, one.url)
             for n, one in enumerate(options.documents, 1)

@@ -78,6 +78,7 @@ class Retrieval(Section):
     mode: RetrievalMode = "hybrid"
     top_k: int = Field(5, ge=1, le=100)
     threshold: float | Literal["auto"] = "auto"
+    max_document_chars: int = Field(200_000, ge=1)
 
 
 class LLMChecker(Section):

@@ -149,7 +149,7 @@ class Pair:
 
     `claim` is plain text. `context` is what a claim that leans on its context needs to be understood
     (the sentence before, say), empty for one that stands alone. `question` is the user's. `evidence` is
-    one passage's text, or several joined by a blank line; `title` is that of the first.
+    one passage's text, or several joined by a page break (`steps.judge.JOINT`); `title` is that of the first.
     """
 
     claim: str

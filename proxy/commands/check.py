@@ -91,7 +91,7 @@ def show(console: Console, checked: Choice) -> None:
 
 def reference_line(reference: Json) -> Text:
     """`[1] Title: "the evidence sentence"` and, where there is one, the address."""
-    line = Text(f"[{reference['n']}] ", "cyan")
+    line = Text().append(f"[{reference['n']}] ", "cyan")
     line.append(reference["title"], "bold")
     line.append(f": “{' '.join(reference['quote'].split())}”")
     if not reference["url"].startswith("#"):

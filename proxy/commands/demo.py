@@ -16,6 +16,7 @@ from typing import Any
 
 from openai import OpenAI, OpenAIError
 from openai.types.chat import ChatCompletionChunk
+from rich.cells import cell_len
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
@@ -52,9 +53,8 @@ def run(question: str | None, console: Console | None = None) -> None:
                 Text(f"({MODEL} answers from the corpus and plants one error in its draft.)", "dim")
             )
             console.print(Text("You: ", "bold") + Text(question))
-            console.print(Text(f"{MODEL}: ", "bold"), end="")
-            finish = ask(console, base_url, question)
-    console.print()
+            finish = ask(Typewriter(console), base_url, question)
+    console.print("\n")
     for reference in finish["references"]:
         console.print(reference_line(reference))
     console.print(Rule("4. What happened", align="left"))
@@ -94,24 +94,42 @@ def _base_url(process: subprocess.Popen[str]) -> str:
     raise DemoError("The server did not start; what it said is above.")
 
 
-def ask(console: Console, base_url: str, question: str) -> dict[str, Any]:
+class Typewriter:
+    """Prints a text that comes in pieces, breaking lines between words; marks are coloured."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._column = 0
+
+    def write(self, piece: str, style: str = "") -> None:
+        """One more piece."""
+        for word in re.findall(r"\s+|\[\d+\]|[^\s\[]+|\[", piece):
+            fits = self._column + cell_len(word) < self._console.width
+            if not fits:
+                self._console.print()
+                self._column = 0
+            if fits or not word.isspace():
+                marked = re.fullmatch(r"\[\d+\]", word)
+                self._console.print(Text(word, "cyan" if marked else style), end="")
+                self._column += cell_len(word)
+
+
+def ask(screen: Typewriter, base_url: str, question: str) -> dict[str, Any]:
     """Prints the reply as it comes; what the finish chunk says beside it."""
     client = OpenAI(base_url=base_url, api_key="none", timeout=ANSWER_SECONDS)
     finish: dict[str, Any] = {}
+    screen.write(f"{MODEL}: ", "bold")
     try:
         chunk: ChatCompletionChunk
         for chunk in client.chat.completions.create(
             model=MODEL, messages=[{"role": "user", "content": question}], stream=True
         ):
             for choice in chunk.choices:
-                marked = re.split(r"(\[\d+\])", choice.delta.content or "")
-                for piece in marked:
-                    console.print(Text(piece, "cyan" if piece.startswith("[") else ""), end="")
+                screen.write(choice.delta.content or "")
             if chunk.model_extra and "verification" in chunk.model_extra:
                 finish = chunk.model_extra
     except OpenAIError as error:
         raise DemoError(f"The server did not answer: {error}") from error
-    console.print()
     if not finish:
         raise DemoError("The stream ended without a verification.")
     return finish

@@ -17,6 +17,9 @@ from proxy.types import Chat, CitationStyle, Json, RetrievalMode
 
 _NOT_FORWARDED = ("vouch", "stream", "stream_options")
 
+MAX_CHOICES = 128
+"""OpenAI's own limit of `n`."""
+
 RAW = "-raw"
 """Suffix of the alias under which a model answers unchecked."""
 
@@ -85,7 +88,9 @@ def parse_chat(body: Json, api_key: str | None = None) -> ChatRequest:
     model = _typed(body, "model", str)
     stream = _typed(body, "stream", bool) or False
     stream_options = _typed(body, "stream_options", dict) or {}
-    _typed(body, "n", int)
+    n = _typed(body, "n", int)
+    if n is not None and not 1 <= n <= MAX_CHOICES:
+        raise RequestError(f"`n` must be from 1 to {MAX_CHOICES}.", param="n")
     name = model.removesuffix(RAW) if model else None
     forwarded = {
         key: value for key, value in body.items() if key not in ("vouch", "stream", "stream_options")

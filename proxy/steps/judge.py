@@ -8,8 +8,8 @@ from itertools import combinations
 
 from proxy.types import Attempt, Claim, Evidence, Finding, Judgement, Pair, Usage, Verdict
 
-JOINT = "\n\n"
-"""Between passages that are checked together."""
+JOINT = "\n\f\n"
+"""Between passages that are checked together: a page break, so that no checker reads on across it."""
 
 
 def pair(claim: Claim, evidence: Sequence[Evidence], context: str, question: str) -> Pair:

@@ -39,6 +39,13 @@ HELLO = [{"role": "user", "content": "Hello"}]
         ({"model": 7, "messages": HELLO}, 400, "model", "must be a string"),
         ({"model": "test", "messages": HELLO, "stream": "yes"}, 400, "stream", "must be a boolean"),
         ({"model": "test", "messages": HELLO, "n": "two"}, 400, "n", "must be an integer"),
+        ({"model": "test", "messages": HELLO, "n": 10**9}, 400, "n", "from 1 to 128"),
+        (
+            {"model": "test", "messages": HELLO, "vouch": {"documents": [{"text": "x" * 200_001}]}},
+            400,
+            "vouch.documents",
+            "over 200,000 characters",
+        ),
         ({"model": "nobody", "messages": HELLO}, 404, "model", "'nobody' does not exist. There are test,"),
         ({"model": "test", "messages": [{"role": "user", "content": "\ud800"}]}, 400, None, "surrogate"),
         ({"model": "test", "messages": HELLO, "vouch": 1}, 400, "vouch", "must be an object"),

@@ -52,6 +52,23 @@ def test_chinese_is_checked_too(client: OpenAI, upstream: Upstream) -> None:
     assert verdicts(ask(client, "都江堰是什么时候建的？", max_rounds=0))[0] in ("contradicted", "unsupported")
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Penicillin was discovered by Marie Curie in 1928.",
+        "Tim Berners-Lee did not invent the World Wide Web.",
+        "Lake Baikal is in Canada.",
+        "李白是宋代诗人。",
+        "长城位于法国。",
+    ],
+)
+def test_what_the_corpus_does_not_say_is_not_supported(
+    client: OpenAI, upstream: Upstream, claim: str
+) -> None:
+    upstream.enqueue(claim)
+    assert verdicts(ask(client, max_rounds=0))[0] in ("contradicted", "unsupported")
+
+
 def test_the_best_attempt_wins_not_the_last(client: OpenAI, upstream: Upstream) -> None:
     upstream.enqueue(f"{TRUE} {FALSE}", f"{FALSE} {UNKNOWN}", f"{FALSE} {UNKNOWN}")
     completion = ask(client, max_rounds=2)

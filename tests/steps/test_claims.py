@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -160,14 +159,10 @@ def test_ten_thousand_words_without_a_stop_are_one_claim() -> None:
     assert claim.end == 10_000 * 5 - 1
 
 
-def test_the_real_replies_take_well_under_a_second() -> None:
+def test_real_replies_have_claims_to_check() -> None:
     replies = real_replies()
-    started = time.perf_counter()
-    found = [segment(reply) for reply in replies]
-    assert time.perf_counter() - started < 3
-    assert all(any(claim.checkable for claim in claims) for claims in found) or sum(map(len, found)) > len(
-        replies
-    )
+    found = [claim for reply in replies for claim in segment(reply)]
+    assert sum(claim.checkable for claim in found) > len(replies)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +170,6 @@ def test_the_real_replies_take_well_under_a_second() -> None:
     ["[", "[a](", "![", "(", "`", "``a`", "$", "$$ a", "\\[\n", "\\begin{a}\n", "<!--", "<a b ", "*", "_a", "http://(",
      "|\n", "- a\n", "> ", "```\n", "a`b`", "<br>", "“", "。[1]", "a(http://a) ", "If you "],
 )  # fmt: skip
-def test_segmenting_takes_linear_time(unit: str) -> None:
-    started = time.perf_counter()
-    segment(unit * (30_000 // len(unit)))
-    assert time.perf_counter() - started < 10
+def test_segmenting_any_repetition_comes_to_an_end(unit: str) -> None:
+    text = unit * (200_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
+    assert all(text[claim.start : claim.end] == claim.text for claim in segment(text))

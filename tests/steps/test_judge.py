@@ -77,7 +77,11 @@ def test_joined_passages_that_do_not_carry_it_change_nothing_but_the_cost() -> N
 
 def test_joined_evidence_holds_every_passage() -> None:
     asked = judge.pair(CLAIM, [evidence("a"), evidence("b")], "before", "why?")
-    assert (asked.evidence, asked.context, asked.question) == ("Text a.\n\nText b.", "before", "why?")
+    assert (asked.evidence, asked.context, asked.question) == (
+        f"Text a.{judge.JOINT}Text b.",
+        "before",
+        "why?",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -127,7 +126,6 @@ def test_real_replies_without_marks_are_left_alone() -> None:
 @pytest.mark.parametrize(
     "unit", ["[1]", "[1", "a[1] ", "x.[1] ", "[[1](", "[1, ", "【1", "fact [1].\n", "| a [1] ", "[1] "]
 )
-def test_stripping_takes_linear_time(unit: str) -> None:
-    started = time.perf_counter()
-    strip_marks(unit * (150_000 // len(unit)))
-    assert time.perf_counter() - started < 8
+def test_stripping_any_repetition_comes_to_an_end(unit: str) -> None:
+    text = unit * (300_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
+    assert len(strip_marks(text)) <= len(text)

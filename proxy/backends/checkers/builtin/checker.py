@@ -48,8 +48,7 @@ class Reading:
             return None
         title = self._title(pair.title)
         found = read_window(evidence.text, _tokens(evidence, window), title)
-        around = Window(max(0, window.first - _AROUND), min(len(evidence.bounds) - 1, window.last + _AROUND))
-        near = frozenset(token.key for token in (*_tokens(evidence, around), *title))
+        near = frozenset(token.key for token in (*_around(evidence, window), *title))
         span = evidence.sentences[window.first][0], evidence.sentences[window.last][1]
         return compare(claim, found, near), span
 
@@ -108,6 +107,18 @@ class BuiltinChecker:
         if conflict:
             return Judgement(Verdict.CONTRADICTED, score, quote, conflict)
         return Judgement(Verdict.UNSUPPORTED, score, quote, shortfall(comparison))
+
+
+def _around(evidence: EvidenceView, window: Window) -> list[Token]:
+    """The tokens of a window and of the sentences on either side of it, on the same page."""
+    first, last = max(0, window.first - _AROUND), min(len(evidence.bounds) - 1, window.last + _AROUND)
+    page = evidence.pages[window.first]
+    return [
+        token
+        for at in range(first, last + 1)
+        if evidence.pages[at] == page
+        for token in _tokens(evidence, Window(at, at))
+    ]
 
 
 def _tokens(evidence: EvidenceView, window: Window) -> Sequence[Token]:

@@ -21,6 +21,9 @@ from proxy.backends.checkers.builtin.polarity import (
 _LOOSE = 0.6
 """Share of kept neighbours below which a claim is not at all in the evidence's own words."""
 _LONGEST_GAP = 8
+_SHORT_HAN = 12
+"""Content characters of a short Chinese claim; CiteCheck, which the regression learns from, has few."""
+_SHORT_HAN_RECALL = 0.8
 _DENIED = 0.25
 """What is left of the score of a claim that says the window's words with a "not" more or less."""
 
@@ -91,9 +94,18 @@ class Comparison:
         return any(negations(self)) and all(is_negation(self.claim.tokens[at]) for at in self.lost)
 
     @property
+    def unsaid(self) -> bool:
+        """Whether the window lacks what a claim turns on: an English negation; or a word, nearly, of a short
+        Chinese claim, in which the regression sees no more than a character or two missing."""
+        if self.claim.language == "en":
+            return negations(self)[0]
+        said = sum(self.matched[at] for at in self.content)
+        return len(self.content) <= _SHORT_HAN and said < _SHORT_HAN_RECALL * len(self.content)
+
+    @property
     def factor(self) -> float:
         """What the calibrated probability is multiplied by: rules for what the data have too little of."""
-        return self.leaning * (_DENIED if self.denied else 1.0)
+        return self.leaning * (_DENIED if self.denied or self.unsaid else 1.0)
 
     @property
     def leaning(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class EvidenceView:
     """An evidence text, read once for all claims held against it.
 
     `sentences` are spans of the text, `bounds` the same as spans of `tokens`, `units` what each one says.
+    `pages` counts the page breaks before each: sentences of two pages stand in no window together.
     """
 
     text: str
@@ -34,6 +36,7 @@ class EvidenceView:
     sentences: tuple[tuple[int, int], ...]
     bounds: tuple[tuple[int, int], ...]
     units: tuple[frozenset[Unit], ...]
+    pages: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,9 @@ class EvidenceReader:
         bounds = tuple(_bounds(text, tokens, spans))
         sentences = tuple(_spans(tokens, bounds, spans))
         units = tuple(frozenset(_units(tokens[first:last])) for first, last in bounds)
-        return EvidenceView(text, tuple(tokens), sentences, bounds, units)
+        breaks = [at for at, character in enumerate(text) if character == "\f"]
+        pages = tuple(bisect_left(breaks, end) for _, end in sentences)
+        return EvidenceView(text, tuple(tokens), sentences, bounds, units, pages)
 
 
 def _bounds(
@@ -119,7 +124,8 @@ def best_window(units: Mapping[Unit, float], tokens: int, evidence: EvidenceView
     for width in sorted(widths):
         for first, weight in enumerate(_run_weights(units, hits, width)):
             score = weight - toll * (min(width, 3) - 1)
-            if score > best_score + 1e-9:
+            one_page = evidence.pages[first] == evidence.pages[first + width - 1]
+            if one_page and score > best_score + 1e-9:
                 best, best_score = Window(first, first + width - 1), score
     return best
 
