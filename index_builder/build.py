@@ -99,15 +99,9 @@ def build(
 
     The index that stands stays whole, and is the index, until the new one is complete and safely on disk;
     an error, Ctrl-C or a power cut leaves it as it was. One document, one block of passages and the words'
-    numbers are in memory at a time.
-
-    Args:
-        sources: files, folders, globs or `-`; see `index_builder.sources`. What lies in `out` is left out.
-        out: the index's folder.
-        encoder: makes the vectors, and has to be the one that searches them.
-        words: words a passage, about.
-        strict: a document that can't be read ends the build.
-        progress: told after every document and every block of passages.
+    numbers are in memory at a time. `sources` are as in `index_builder.sources`, without what lies in `out`;
+    `encoder` has to be the one that searches; `words` a passage are about; with `strict` a document that
+    can't be read ends the build; `progress` hears of every document and every block of passages.
 
     Raises:
         SourceError: a source does not exist, there is no text in any, or `strict` and a document is broken.
@@ -123,24 +117,25 @@ def build(
         if not count:
             raise SourceError(_nothing(sources, tally))
         reused, threshold = _write_searchable(generation, count, encoder, progress)
-        manifest = Manifest(
-            format=FORMAT,
-            generation=generation.folder.name,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            encoder=encoder.name,
-            dimension=encoder.dimension,
-            normalised=True,
-            encoded=ENCODED,
-            words=words,
-            max_tokens=max_tokens,
-            threshold=threshold,
-            documents=tally.documents,
-            passages=count,
-            broken=tally.broken_count,
-            tokens=tally.tokens,
-            files=generation.seal(),
+        generation.commit(
+            Manifest(
+                format=FORMAT,
+                generation=generation.folder.name,
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+                encoder=encoder.name,
+                dimension=encoder.dimension,
+                normalised=True,
+                encoded=ENCODED,
+                words=words,
+                max_tokens=max_tokens,
+                threshold=threshold,
+                documents=tally.documents,
+                passages=count,
+                broken=tally.broken_count,
+                tokens=tally.tokens,
+                files=generation.seal(),
+            )
         )
-        generation.commit(manifest)
     return Report(
         documents=tally.documents,
         passages=count,

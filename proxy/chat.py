@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from proxy.backends.upstream.streamed import Streamed
 from proxy.errors import RequestError, VouchError
@@ -62,7 +63,7 @@ class ChatService:
         finally:
             begun.cancel()
         chunks = Chunks(model.name, usage=request.include_usage)
-        return event_stream(self._events(request, work, chunks, base_url))
+        return EventStream(self._events(request, work, chunks, base_url), work.cancel)
 
     async def _events(
         self, request: ChatRequest, work: asyncio.Future[Answer], chunks: Chunks, base_url: str
@@ -85,8 +86,6 @@ class ChatService:
         except Exception as error:
             log.exception("a stream broke off")
             yield event(error_object(error))
-        finally:
-            work.cancel()
         yield DONE
 
     async def _raw(self, request: ChatRequest, model: Model) -> Response:
@@ -96,7 +95,7 @@ class ChatService:
     async def _raw_stream(self, request: ChatRequest, model: Model) -> Response:
         chunks = self._places(model.llm.stream(request.chat))
         first = await anext(chunks, None)
-        return event_stream(self._raw_events(first, chunks, request.include_usage))
+        return EventStream(self._raw_events(first, chunks, request.include_usage))
 
     async def _places(self, chunks: AsyncIterator[Json]) -> AsyncIterator[Json]:
         async with self.gate.place():
@@ -178,7 +177,17 @@ class ChatService:
         return url
 
 
-def event_stream(events: AsyncIterator[bytes]) -> Response:
-    """Server-sent events that no proxy on the way should hold back."""
-    headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+class EventStream(StreamingResponse):
+    """Server-sent events that no proxy on the way should hold back; `on_end` is called however they end."""
+
+    def __init__(self, events: AsyncIterator[bytes], on_end: Callable[[], object] = lambda: None) -> None:
+        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Sends them."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._on_end()

@@ -50,7 +50,7 @@ def upstream(session_upstream: Upstream) -> Upstream:
 @pytest.fixture(scope="session")
 def base_url(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
     """A Vouch server over the example corpus, before the tests' upstream."""
-    with serving(settings_for(session_upstream.url), corpus) as url:
+    with serving(settings_for(session_upstream.url, litellm=True), corpus) as url:
         yield url
 
 

@@ -16,16 +16,23 @@ from proxy.config import validate
 from proxy.settings import Settings
 
 
-def settings_for(upstream_url: str, **sections: Any) -> Settings:
-    """Settings with the tests' upstream, called directly and by litellm, and the embedded models."""
-    upstream = {"api_base": upstream_url, "api_key": "sk-upstream", "timeout": 5.0, "max_retries": 0}
+def settings_for(upstream_url: str, *, litellm: bool = False, **sections: Any) -> Settings:
+    """Settings with the tests' upstream, called directly and, in one server of a process, by litellm (whose
+    connections are global: a server that ends closes those of all), and the embedded models."""
+    model = {
+        "model": "openai/test-model",
+        "api_base": upstream_url,
+        "api_key": "sk-upstream",
+        "timeout": 5.0,
+        "max_retries": 0,
+    }
     return validate(
         {
             "upstreams": [
-                {"name": "test", "model": "openai/test-model", **upstream},
-                {"name": "test-litellm", "model": "openai/test-model", "client": "litellm", **upstream},
-                {"name": "test-hasty", "model": "openai/test-model", **upstream, "timeout": 0.3},
-                {"name": "test-stubborn", "model": "openai/test-model", **upstream, "max_retries": 2},
+                {"name": "test", **model},
+                *([{"name": "test-litellm", **model, "client": "litellm"}] if litellm else []),
+                {"name": "test-hasty", **model, "timeout": 0.3},
+                {"name": "test-stubborn", **model, "max_retries": 2},
                 {"model": "vouch/extractive"},
                 {"model": "vouch/demo"},
             ],

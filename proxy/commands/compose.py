@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.llm import LLMChecker
 from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.backends.upstream.embedded.model import DEMO, DESCRIPTIONS, EmbeddedLLM
-from proxy.backends.upstream.endpoint import Endpoint, Upstream
+from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.provider import make_upstream, missing_keys
 from proxy.backends.upstream.retry import Retrying
 from proxy.errors import ConfigError
@@ -84,40 +84,52 @@ def compose(settings: Settings) -> Parts:
 def make_parts(settings: Settings, library: Library) -> Parts:
     """The parts over a library that is loaded; it stays its owner's to close."""
     threshold = None if settings.retrieval.threshold == "auto" else settings.retrieval.threshold
+    max_tokens = passage_tokens(library.encoder)
 
     def over(corpus: Corpus, mode: RetrievalMode) -> Retriever:
         return retriever(corpus, library.encoder, mode, thread=library.thread, threshold=threshold)
 
     async def over_documents(documents: Sequence[Document], mode: RetrievalMode) -> Retriever:
         loop = asyncio.get_running_loop()
-        held = await loop.run_in_executor(library.thread, hold, documents)
-        return over(held, mode)
+        return over(await loop.run_in_executor(library.thread, hold, documents), mode)
 
     def hold(documents: Sequence[Document]) -> Corpus:
         passages = [
             passage
             for document in documents
-            for passage in chunk(
-                document, words=settings.index.words, max_tokens=passage_tokens(library.encoder)
-            )
+            for passage in chunk(document, words=settings.index.words, max_tokens=max_tokens)
         ]
         return hold_corpus(passages, library.encoder, library.corpus.threshold)
 
     retrievers = {mode: over(library.corpus, mode) for mode in MODES}
     builtin = BuiltinChecker()
-    forwarders: dict[str, Upstream] = {}
-    llms: dict[str, LLM] = {}
-    for upstream in settings.upstreams:
-        if upstream.model in DESCRIPTIONS:
-            llms[upstream.name] = EmbeddedLLM(
-                retrievers[settings.retrieval.mode], plant_error=upstream.model == DEMO
-            )
-        else:
-            forwarders[upstream.name] = make_upstream(endpoint(upstream), upstream.client)
-            llms[upstream.name] = Retrying(forwarders[upstream.name], upstream.max_retries)
+    models = make_models(settings, retrievers[settings.retrieval.mode], builtin)
 
-    def checkers(name: str) -> Mapping[str, Checker]:
-        asked = settings.checker.llm
+    async def close() -> None:
+        for model in models.values():
+            if model.forwarder is not None:
+                await model.forwarder.close()
+        builtin.close()
+
+    return Parts(models, retrievers, library.corpus.passages, over_documents, close)
+
+
+def make_models(settings: Settings, corpus: Retriever, builtin: Checker) -> dict[str, Model]:
+    """A model per upstream, in their order; the embedded ones answer from `corpus`."""
+    forwarders = {
+        upstream.name: make_upstream(endpoint(upstream), upstream.client)
+        for upstream in settings.upstreams
+        if upstream.model not in DESCRIPTIONS
+    }
+    llms: dict[str, LLM] = {
+        upstream.name: Retrying(forwarders[upstream.name], upstream.max_retries)
+        if upstream.name in forwarders
+        else EmbeddedLLM(corpus, plant_error=upstream.model == DEMO)
+        for upstream in settings.upstreams
+    }
+    asked = settings.checker.llm
+
+    def checkers(name: str) -> dict[str, Checker]:
         llm = LLMChecker(
             llms[asked.model or name],
             prompt=asked.prompt,
@@ -127,12 +139,7 @@ def make_parts(settings: Settings, library: Library) -> Parts:
         )
         return {"builtin": builtin, "llm": llm}
 
-    async def close() -> None:
-        for forwarder in forwarders.values():
-            await forwarder.close()
-        builtin.close()
-
-    models = {
+    return {
         upstream.name: Model(
             name=upstream.name,
             llm=llms[upstream.name],
@@ -142,7 +149,6 @@ def make_parts(settings: Settings, library: Library) -> Parts:
         )
         for upstream in settings.upstreams
     }
-    return Parts(models, retrievers, library.corpus.passages, over_documents, close)
 
 
 def _require_key(wanted: Endpoint) -> None:

@@ -5,8 +5,13 @@ A module of its own, since litellm takes seconds to import and the server can do
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
+
+# Read while litellm is imported: no fetch of its price list, no reading of a `.env` file.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
 
 import litellm
 from litellm.llms.custom_llm import CustomLLM, CustomLLMError
