@@ -167,9 +167,10 @@ def status(attempt: Attempt) -> Status:
 
 
 def _failed(finding: Finding) -> Json:
-    """A nonfactual claim with the passage that came nearest to deciding it."""
-    decisive = [one for one in finding.evidence if one.judgement and one.judgement.verdict is finding.verdict]
-    nearest = max(decisive, key=lambda one: one.judgement.score if one.judgement else 0.0, default=None)
+    """A nonfactual claim with the best of the passages that decided it. Best by retrieval: a passage that
+    has all but one number of the claim scores lower than one that is about something else."""
+    decisive = (one for one in finding.evidence if one.judgement and one.judgement.verdict is finding.verdict)
+    nearest = next(decisive, None)
     passage = nearest.passage if nearest else None
     return {
         "text": finding.claim.text,

@@ -12,6 +12,10 @@ JOINT = "\n\f\n"
 """Between passages that are checked together: a page break, so that no checker reads on across it."""
 
 
+MARGIN = 0.2
+"""How much less sure than the surest a passage may be to be cited too."""
+
+
 def pair(claim: Claim, evidence: Sequence[Evidence], context: str, question: str) -> Pair:
     """What the checker is asked of a claim and one passage, or several joined (CEG section 3.3)."""
     return Pair(
@@ -35,14 +39,17 @@ def decide(claim: Claim, evidence: Sequence[Evidence]) -> Finding:
 
     Entailment goes before contradiction, that before neutral (RefChecker section 3.4). Unlike there, a
     passage whose check failed leaves a claim that no other passage supports UNVERIFIED: it might have
-    been the one. No passage at all means UNSUPPORTED.
+    been the one. No passage at all means UNSUPPORTED. Of the passages that carry the claim those are cited
+    that do so about as surely as the surest.
     """
     by_verdict = {
         verdict: tuple(one for one in evidence if _verdict(one) is verdict)
         for verdict in (Verdict.SUPPORTED, Verdict.UNVERIFIED, Verdict.CONTRADICTED)
     }
     verdict = next((verdict for verdict, group in by_verdict.items() if group), Verdict.UNSUPPORTED)
-    cited = by_verdict[Verdict.SUPPORTED]
+    carrying = by_verdict[Verdict.SUPPORTED]
+    least = _score(carrying) - MARGIN
+    cited = tuple(one for one in carrying if _score([one]) >= least)
     return Finding(claim, verdict, _score(evidence), tuple(evidence), _best_first(cited), _usage(evidence))
 
 

@@ -51,8 +51,13 @@ def test_entailment_goes_before_failure_before_contradiction(
     assert bool(finding.cited) == (expected is S)
 
 
+def test_a_passage_far_less_sure_than_the_surest_is_not_cited() -> None:
+    finding = judge.decide(CLAIM, [evidence("a", S, 0.6), evidence("b", S, 0.95)])
+    assert [one.passage.id for one in finding.cited] == ["b"]
+
+
 def test_only_supporting_passages_are_cited_the_surest_first() -> None:
-    finding = judge.decide(CLAIM, [evidence("a", S, 0.7), evidence("b", U, 0.2), evidence("c", S, 0.9)])
+    finding = judge.decide(CLAIM, [evidence("a", S, 0.8), evidence("b", U, 0.2), evidence("c", S, 0.9)])
     assert [one.passage.id for one in finding.cited] == ["c", "a"]
     assert finding.score == 0.9
     assert finding.usage == Usage(3, 6)
