@@ -10,17 +10,14 @@ re-prompting. Added latency is what a request took through the proxy less what i
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +25,8 @@ from typing import Any
 
 import httpx
 
+from proxy.commands.demo import server
 from tests.upstream import Upstream
-
-START_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +75,6 @@ def problems(content: str, reply: Mapping[str, Any], upstream_text: str) -> list
     return found
 
 
-@contextlib.contextmanager
-def server(index: Path, upstream: str) -> Iterator[str]:
-    """`vouch serve` in a process of its own; its base URL."""
-    command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", "0"]
-    command += ["--model", "openai/replay", "--api-base", upstream, "--api-key", "none"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=index) as process:
-        alarm = threading.Timer(START_SECONDS, process.kill)
-        alarm.start()
-        try:
-            lines = iter(process.stdout or ())
-            yield next(found.group() for line in lines if (found := re.search(r"http://\S+", line)))
-        finally:
-            alarm.cancel()
-            process.terminate()
-
-
 def exchange(client: httpx.Client, base_url: str, upstream: str, question: str, answer: str) -> Exchange:
     """One chat, from the upstream itself and through the proxy."""
     body = {
@@ -114,7 +94,8 @@ def replay(answers: Mapping[str, str], index: Path, concurrency: int) -> tuple[l
     """All of them; and seconds for all."""
     with Upstream() as upstream, httpx.Client() as client:
         upstream.answer = lambda body: answers[body["messages"][-1]["content"]]
-        with server(index, upstream.url) as base_url, ThreadPoolExecutor(concurrency) as pool:
+        model = ("--model", "openai/replay", "--api-base", upstream.url, "--api-key", "none")
+        with server(index, *model) as base_url, ThreadPoolExecutor(concurrency) as pool:
             first = next(iter(answers.items()))
             exchange(client, base_url, upstream.url, *first)  # the first one loads what is loaded late
             begun = time.perf_counter()

@@ -77,7 +77,7 @@ class ChatService:
                 yield event(chunks.heartbeat())
             answer = work.result()
             for index, choice in enumerate(self._choices(request, answer, base_url)):
-                for chunk in chunks.content(index, choice):
+                for chunk in chunks.content(index, choice, answer.reply.raw):
                     yield event(chunk)
             if request.include_usage:
                 yield event(chunks.usage_chunk(usage(answer)))

@@ -5,7 +5,7 @@ All offsets are Unicode code points, end exclusive. All scores are floats in [0,
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
@@ -297,6 +297,3 @@ class Checker(Protocol):
         """One judgement per pair, in order. A pair that fails alone is UNVERIFIED; raises
         `errors.CheckError` when the checker as a whole is unavailable."""
         ...
-
-
-Checkers = Mapping[str, Checker]

@@ -69,7 +69,9 @@ async def check(parts: Parts, settings: Settings, text: str, question: str) -> C
         attempt = await pipeline.check(Draft(text, {}), Usage(), question, until)
     finally:
         await parts.close()
-    return choice(Outcome((attempt,), 0), settings.citation.style, lambda passage: f"#{passage.id}")
+    return choice(
+        Outcome((attempt,), 0), settings.citation.style, lambda passage: f"/v1/references/{passage.id}"
+    )
 
 
 def show(console: Console, checked: Choice) -> None:
@@ -94,6 +96,6 @@ def reference_line(reference: Json) -> Text:
     line = Text().append(f"[{reference['n']}] ", "cyan")
     line.append(reference["title"], "bold")
     line.append(f": “{' '.join(reference['quote'].split())}”")
-    if not reference["url"].startswith("#"):
+    if not reference["url"].startswith("/"):
         line.append(f" {reference['url']}", "dim")
     return line

@@ -46,7 +46,7 @@ def run(question: str | None, console: Console | None = None) -> None:
         console.print(Rule("1. Index the example corpus", align="left"))
         index_command.run([str(corpus())], None, {"index": {"path": str(index)}}, strict=True)
         console.print(Rule("2. Serve it", align="left"))
-        with server(index) as base_url:
+        with server(index, "--model", MODEL) as base_url:
             console.print(f"An OpenAI-compatible server listens on {base_url}")
             console.print(Rule("3. Ask, through the OpenAI SDK, streaming", align="left"))
             console.print(
@@ -72,9 +72,9 @@ def corpus() -> Path:
 
 
 @contextlib.contextmanager
-def server(index: Path) -> Iterator[str]:
+def server(index: Path, *options: str) -> Iterator[str]:
     """`vouch serve` as its own process, on a port of its own choice; its base URL."""
-    command = [sys.executable, "-m", "proxy", "serve", "--model", MODEL, "--index", str(index), "--port", "0"]
+    command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", "0", *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("VOUCH_")}
     environment |= {"COLUMNS": "200", "VOUCH_SERVER__LOG_LEVEL": "warning"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=index, env=environment) as process:

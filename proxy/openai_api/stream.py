@@ -12,6 +12,9 @@ from proxy.types import Json
 
 DONE = b"data: [DONE]\n\n"
 
+_CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
+_REPLY = frozenset({"id", "object", "created", "model", "choices", "usage"})
+
 
 def event(data: Json) -> bytes:
     """One event. JSON has no raw line breaks, so that it is one line always."""
@@ -36,8 +39,9 @@ class Chunks:
         """A chunk that says nothing. Not an SSE comment: those break clients."""
         return self._chunk(0, {})
 
-    def content(self, index: int, choice: Choice) -> Iterator[Json]:
-        """The message in pieces that end at claims, then the finish chunk with everything about it."""
+    def content(self, index: int, choice: Choice, reply: Json) -> Iterator[Json]:
+        """The message in pieces that end at claims, then the finish chunk with everything about it, and with
+        what we don't know of the choice and of the `reply` that it came in."""
         fields = message_fields(choice)
         annotations = [*(fields.pop("annotations", None) or []), *choice.annotations]
         calls = fields.pop("tool_calls", None)
@@ -51,9 +55,14 @@ class Chunks:
             yield self._chunk(index, {"content": piece}, **logprobs)
         if calls:
             yield self._chunk(index, {"tool_calls": [{"index": at, **call} for at, call in enumerate(calls)]})
-        yield self._chunk(
-            index, {"annotations": annotations}, finish_reason=choice.raw.get("finish_reason") or "stop"
-        ) | {"references": choice.references, "verification": choice.verification}
+        finish = self._chunk(
+            index,
+            {"annotations": annotations},
+            finish_reason=choice.raw.get("finish_reason") or "stop",
+            **{key: value for key, value in choice.raw.items() if key not in _CHOICE},
+        )
+        unknown = {key: value for key, value in reply.items() if key not in _REPLY}
+        yield {**unknown, **finish, "references": choice.references, "verification": choice.verification}
 
     def usage_chunk(self, usage: Json) -> Json:
         """The last chunk, for a client that asked for usage."""

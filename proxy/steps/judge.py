@@ -76,10 +76,10 @@ def carried_together(
     return replace(finding, verdict=Verdict.SUPPORTED, score=score, cited=cited)
 
 
-def unchecked(claim: Claim, evidence: Sequence[Evidence] = ()) -> Finding:
+def unchecked(claim: Claim) -> Finding:
     """The finding of a claim that nobody checked: because it needs no check, or because none was possible."""
     verdict = Verdict.UNVERIFIED if claim.checkable else Verdict.NOT_CHECKABLE
-    return Finding(claim, verdict, evidence=tuple(evidence))
+    return Finding(claim, verdict)
 
 
 def best(attempts: Sequence[Attempt]) -> int:

@@ -196,6 +196,13 @@ def test_reasoning_comes_before_the_content(client: OpenAI, upstream: Upstream) 
     assert reasoning.index("Let me think.") < contents.index(f"{TRUE}[1]")
 
 
+def test_unknown_fields_come_with_the_finish_chunk(client: OpenAI, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(TRUE, extra={"system_fingerprint": "fp", "novel": [1]}))
+    finish = finish_of(stream(client))
+    assert finish.system_fingerprint == "fp"
+    assert finish.model_dump()["novel"] == [1]
+
+
 def test_an_upstream_that_says_nothing_ends_well(client: OpenAI, upstream: Upstream) -> None:
     upstream.enqueue(Reply(""))
     chunks = stream(client)

@@ -1,4 +1,4 @@
-"""The test upstream, and the direct client on it."""
+"""The test upstream, and both clients on it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.http import HTTPUpstream
+from proxy.backends.upstream.litellm import LiteLLMUpstream
 from tests.backends.upstream.asking import KEY
 from tests.upstream import Upstream
 
@@ -33,5 +34,18 @@ def endpoint(upstream: Upstream) -> Endpoint:
 @pytest.fixture
 async def http(endpoint: Endpoint) -> AsyncIterator[HTTPUpstream]:
     client = HTTPUpstream(endpoint)
+    yield client
+    await client.close()
+
+
+@pytest.fixture(params=["openai/ours", "hosted_vllm/ours"])
+def litellm_endpoint(request: pytest.FixtureRequest, upstream: Upstream) -> Endpoint:
+    """OpenAI's own SDK inside litellm, and litellm's own HTTP client."""
+    return Endpoint(request.param, upstream.url, KEY, timeout=10)
+
+
+@pytest.fixture
+async def llm(litellm_endpoint: Endpoint) -> AsyncIterator[LiteLLMUpstream]:
+    client = LiteLLMUpstream(litellm_endpoint)
     yield client
     await client.close()

@@ -7,7 +7,6 @@ import gc
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -24,25 +23,6 @@ from proxy.errors import (
 from proxy.types import Usage
 from tests.backends.upstream.asking import KEY, chat
 from tests.upstream import Hang, Reply, Upstream, tool_calls
-
-# What litellm itself filters out when it is imported; pytest undoes that.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier"),
-    pytest.mark.filterwarnings("ignore:.*Accessing the.*attribute on the instance is deprecated"),
-]
-
-
-@pytest.fixture(params=["openai/ours", "hosted_vllm/ours"])
-def endpoint(request: pytest.FixtureRequest, upstream: Upstream) -> Endpoint:
-    """OpenAI's own SDK inside litellm, and litellm's own HTTP client."""
-    return Endpoint(request.param, upstream.url, KEY, timeout=10)
-
-
-@pytest.fixture
-async def llm(endpoint: Endpoint) -> AsyncIterator[LiteLLMUpstream]:
-    client = LiteLLMUpstream(endpoint)
-    yield client
-    await client.close()
 
 
 async def test_a_reply_is_plain_json(llm: LiteLLMUpstream, upstream: Upstream) -> None:
@@ -124,9 +104,11 @@ async def test_a_client_can_not_instruct_litellm(
     assert not {"x-evil", "openai-organization"} & request.headers.keys()
 
 
-async def test_parameters_and_headers_of_the_configuration(endpoint: Endpoint, upstream: Upstream) -> None:
+async def test_parameters_and_headers_of_the_configuration(
+    litellm_endpoint: Endpoint, upstream: Upstream
+) -> None:
     params = {"temperature": 0, "seed": 1, "extra_body": {"min_p": 0.1}}
-    llm = LiteLLMUpstream(replace(endpoint, params=params, headers={"x-team": "a"}))
+    llm = LiteLLMUpstream(replace(litellm_endpoint, params=params, headers={"x-team": "a"}))
     await llm.complete(chat(temperature=0.5, other=1))
     await llm.close()
     assert {"temperature": 0.5, "seed": 1, "min_p": 0.1, "other": 1}.items() <= upstream.requests[
@@ -136,11 +118,11 @@ async def test_parameters_and_headers_of_the_configuration(endpoint: Endpoint, u
 
 
 async def test_the_key_of_the_client_is_used_where_configured(
-    endpoint: Endpoint, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+    litellm_endpoint: Endpoint, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", "sk-of-the-operator")
-    llm = LiteLLMUpstream(replace(endpoint, client_key=True))
+    llm = LiteLLMUpstream(replace(litellm_endpoint, client_key=True))
     await llm.complete(chat(api_key="sk-of-the-client"))
     assert upstream.requests[0].headers["authorization"] == "Bearer sk-of-the-client"
     with pytest.raises(UpstreamError, match="Send it as"):

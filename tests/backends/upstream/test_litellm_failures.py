@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import litellm
@@ -23,25 +22,6 @@ from proxy.errors import (
 )
 from tests.backends.upstream.asking import KEY, chat
 from tests.upstream import Answer, Drop, Hang, Raw, Reply, Status, Upstream
-
-# What litellm itself filters out when it is imported; pytest undoes that.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier"),
-    pytest.mark.filterwarnings("ignore:.*Accessing the.*attribute on the instance is deprecated"),
-]
-
-
-@pytest.fixture(params=["openai/ours", "hosted_vllm/ours"])
-def endpoint(request: pytest.FixtureRequest, upstream: Upstream) -> Endpoint:
-    """OpenAI's own SDK inside litellm, and litellm's own HTTP client."""
-    return Endpoint(request.param, upstream.url, KEY, timeout=10)
-
-
-@pytest.fixture
-async def llm(endpoint: Endpoint) -> AsyncIterator[LiteLLMUpstream]:
-    client = LiteLLMUpstream(endpoint)
-    yield client
-    await client.close()
 
 
 async def failure(llm: LiteLLMUpstream, *, stream: bool = False) -> UpstreamError:
@@ -130,9 +110,9 @@ async def test_a_model_that_litellm_does_not_know() -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_no_answer_in_time(stream: bool, endpoint: Endpoint, upstream: Upstream) -> None:
+async def test_no_answer_in_time(stream: bool, litellm_endpoint: Endpoint, upstream: Upstream) -> None:
     upstream.enqueue(Hang())
-    llm = LiteLLMUpstream(replace(endpoint, timeout=0.3))
+    llm = LiteLLMUpstream(replace(litellm_endpoint, timeout=0.3))
     error = await failure(llm, stream=stream)
     await llm.close()
     assert isinstance(error, UpstreamTimeoutError)
@@ -140,9 +120,9 @@ async def test_no_answer_in_time(stream: bool, endpoint: Endpoint, upstream: Ups
     await asyncio.to_thread(upstream.wait_for_disconnect)
 
 
-async def test_no_next_chunk_in_time(endpoint: Endpoint, upstream: Upstream) -> None:
+async def test_no_next_chunk_in_time(litellm_endpoint: Endpoint, upstream: Upstream) -> None:
     upstream.enqueue(Reply("abc", pace=1.0))
-    llm = LiteLLMUpstream(replace(endpoint, timeout=0.3))
+    llm = LiteLLMUpstream(replace(litellm_endpoint, timeout=0.3))
     assert isinstance(await failure(llm, stream=True), UpstreamTimeoutError)
     await llm.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,6 +21,8 @@ from proxy.backends.checkers.builtin.windows import (
     claim_units,
 )
 from proxy.types import Judgement, Language, Pair, Verdict
+
+log = logging.getLogger(__name__)
 
 _AROUND = 3
 """Sentences on either side of the window whose words count as near."""
@@ -94,6 +97,14 @@ class BuiltinChecker:
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def _judge(self, reading: Reading, pair: Pair) -> Judgement:
+        """The border: a text that we stumble over leaves its own pair UNVERIFIED, nothing else."""
+        try:
+            return self._verdict(reading, pair)
+        except Exception as error:
+            log.exception("the built-in checker stumbled over a pair")
+            return Judgement(Verdict.UNVERIFIED, reason=f"the checker failed: {type(error).__name__}")
+
+    def _verdict(self, reading: Reading, pair: Pair) -> Judgement:
         compared = reading.compare(pair)
         if compared is None:
             what = "the claim has no words to check" if pair.evidence.strip() else "there is no evidence"
