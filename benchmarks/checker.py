@@ -1,8 +1,10 @@
-"""What the built-in checker costs: ten claims against five passages of 100 words, and one very long pair.
+"""What the built-in checker costs: a reply of ten claims against five passages of 100 words each.
 
-    python -m benchmarks.checker --corpus FILE.jsonl [--rounds 5]
+    python -m benchmarks.checker --corpus FILE.jsonl [--replies 20]
 
-The claims are sentences of the corpus. Times are in milliseconds, the best of the rounds.
+The claims are sentences of the corpus, the passages the one that a claim is from and four beside it: what
+retrieval brings. Each reply has other claims. In turns with it, the same cross-encoder called naively: in
+fp32, on whole passages, padded to the longest, one reply at a time. The last figure is one very long pair.
 """
 
 from __future__ import annotations
@@ -10,11 +12,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import resource
+import statistics
 import time
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
+import torch
+from safetensors.torch import load as load_tensors
+from transformers import AutoTokenizer
+
+from proxy.backends.checkers.builtin import nli
+from proxy.backends.checkers.builtin.alignment import AlignedEncoder, load_base
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.backends.checkers.builtin.tensors import join, stacked
+from proxy.backends.encoder import packaged_folder
 from proxy.steps.sentences import sentence_spans
 from proxy.types import Pair
 
@@ -22,45 +35,95 @@ CLAIMS, PASSAGES, WORDS = 10, 5, 100
 LONG_CLAIM_WORDS, LONG_EVIDENCE_WORDS = 12_000, 200_000
 
 
-async def best(checker: BuiltinChecker, pairs: Sequence[Pair], rounds: int) -> float:
-    """Milliseconds of the fastest round."""
-    times = []
-    for _ in range(rounds):
-        begun = time.perf_counter()
-        await checker.check(pairs)
-        times.append(1000 * (time.perf_counter() - begun))
-    return min(times)
+class Naive:
+    """The cross-encoder without anything around it: every pair whole, all padded to the longest."""
+
+    def __init__(self) -> None:
+        adapter = resources.files(nli.__package__).joinpath(nli.ADAPTER).read_bytes()
+        self.model: AlignedEncoder = load_base(packaged_folder()).eval()
+        nli.merge(self.model, load_tensors(adapter))
+        self.tokenizer = AutoTokenizer.from_pretrained(packaged_folder())
+
+    def check(self, pairs: Sequence[Pair]) -> list[list[float]]:
+        """Probabilities of the classes, in one batch."""
+        first, end = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
+        ids = [
+            self.tokenizer([pair.evidence, pair.claim], add_special_tokens=False)["input_ids"]
+            for pair in pairs
+        ]
+        with torch.inference_mode():
+            logits = self.model(**stacked([join(text, claim, first, end, 512) for text, claim in ids]))
+        found: list[list[float]] = logits.classes.softmax(-1).tolist()
+        return found
 
 
-async def measure(texts: Sequence[str], rounds: int) -> dict[str, float]:
-    """The three figures."""
-    claims = [text[slice(*sentence_spans(text)[0])] for text in texts[:CLAIMS]]
+def replies(texts: Sequence[str], count: int) -> list[list[Pair]]:
+    """The pairs of each reply."""
     words = " ".join(texts).split()
-    passages = [" ".join(words[n * WORDS : (n + 1) * WORDS]) for n in range(CLAIMS * PASSAGES)]
-    shared = [Pair(claim, passage) for claim in claims for passage in passages[:PASSAGES]]
-    distinct = [Pair(claims[n // PASSAGES], passage) for n, passage in enumerate(passages)]
+    passages = [" ".join(words[at : at + WORDS]) for at in range(0, len(words) - WORDS, WORDS)]
+    claims = [(at, passage[slice(*sentence_spans(passage)[1])]) for at, passage in enumerate(passages)
+              if len(sentence_spans(passage)) > 2]  # fmt: skip
+    return [
+        [
+            Pair(claim, passages[(at + shift) % len(passages)])
+            for at, claim in claims[reply * CLAIMS : (reply + 1) * CLAIMS]
+            for shift in range(PASSAGES)
+        ]
+        for reply in range(count)
+    ]
+
+
+async def measure(texts: Sequence[str], count: int) -> dict[str, float]:
+    """The figures by name."""
+    checker, naive = BuiltinChecker(), Naive()
+    words = " ".join(texts).split()
     long = Pair(" ".join(words[:LONG_CLAIM_WORDS]), " ".join(words[:LONG_EVIDENCE_WORDS]))
-    checker = BuiltinChecker()
+    ours: list[float] = []
+    theirs: list[float] = []
     try:
-        return {
-            "shared passages": await best(checker, shared, rounds),
-            "distinct passages": await best(checker, distinct, rounds),
-            "long pair": await best(checker, [long], rounds),
-        }
+        await checker.check(replies(texts, count + 1)[-1])
+        for pairs in replies(texts, count):
+            begun = time.perf_counter()
+            await checker.check(pairs)
+            ours.append(time.perf_counter() - begun)
+            begun = time.perf_counter()
+            naive.check(pairs)
+            theirs.append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        await checker.check([long])
+        whole = time.perf_counter() - begun
     finally:
         checker.close()
+    pairs_of_reply = CLAIMS * PASSAGES
+    return {
+        "reply, p50 (ms)": 1000 * statistics.median(ours),
+        "reply, p95 (ms)": 1000 * statistics.quantiles(ours, n=20)[-1],
+        "pairs a second": pairs_of_reply / statistics.median(ours),
+        "naive, pairs a second": pairs_of_reply / statistics.median(theirs),
+        "ratio of medians": statistics.median(theirs) / statistics.median(ours),
+        "long pair (ms)": 1000 * whole,
+    }
+
+
+async def memory(texts: Sequence[str]) -> float:
+    """MB that the process has held at most, after one reply and nothing else."""
+    checker = BuiltinChecker()
+    await checker.check(replies(texts, 1)[0])
+    checker.close()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.checker")
     parser.add_argument("--corpus", type=Path, required=True, help="a .jsonl with text")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--replies", type=int, default=20)
     options = parser.parse_args()
     lines = options.corpus.read_text(encoding="utf-8").splitlines()
     texts = [json.loads(line)["text"] for line in lines]
-    for name, milliseconds in asyncio.run(measure(texts, options.rounds)).items():
-        print(f"{name:20} {milliseconds:8.1f} ms")
+    print(f"{'memory (MB)':24} {asyncio.run(memory(texts)):8.1f}")
+    for name, figure in asyncio.run(measure(texts, options.replies)).items():
+        print(f"{name:24} {figure:8.1f}")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,9 @@ class CheckerOption(StrEnum):
 
     BUILTIN = "builtin"
     LLM = "llm"
+    CROSS_ENCODER = "cross_encoder"
+    REPC = "repc"
+    CASCADE = "cascade"
 
 
 app = typer.Typer(
@@ -190,12 +193,12 @@ def config_command(config: ConfigOption = None) -> None:
 
 
 def main() -> NoReturn:
-    """The `vouch` command. What goes wrong is one line on standard error and a non-zero exit."""
+    """The `vouch` command. What goes wrong is one line on standard error and exit status 2."""
     try:
         app()
     except VouchError as error:
         Console(stderr=True, soft_wrap=True).print(f"[bold red]vouch:[/] {escape(error.message)}")
-        sys.exit(1)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(0)

@@ -21,7 +21,7 @@ class ArrayWriter:
     """
 
     def __init__(self, path: Path, dtype: DTypeLike, row: tuple[int, ...] = ()) -> None:
-        self._dtype = np.dtype(dtype)
+        self.dtype_of = np.dtype(dtype)
         self._row = row
         self._rows = 0
         self._file = path.open("wb")
@@ -32,14 +32,14 @@ class ArrayWriter:
         """Adds `rows`, of shape (any, *row)."""
         if rows.shape[1:] != self._row:
             raise ValueError(f"rows of shape {rows.shape[1:]} in an array of {self._row}")
-        self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
+        self._file.write(np.ascontiguousarray(rows, dtype=self.dtype_of).data)
         self._rows += len(rows)
 
     def _header(self) -> None:
         shape = (self._rows, *self._row)
         npy.write_array_header_1_0(
             self._file,
-            {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape},
+            {"descr": npy.dtype_to_descr(self.dtype_of), "fortran_order": False, "shape": shape},
         )
 
     def __enter__(self) -> Self:

@@ -23,7 +23,7 @@ from proxy.openai_api.stream import DONE, Chunks, event
 from proxy.parts import Model, Parts
 from proxy.pipeline import Answer, Options, Pipeline
 from proxy.settings import Settings
-from proxy.types import LLM, Document, Json, Passage, Retriever
+from proxy.types import LLM, Checker, Document, Json, Passage, Retriever
 
 log = logging.getLogger(__name__)
 
@@ -118,8 +118,8 @@ class ChatService:
     async def _answer(self, request: ChatRequest, model: Model, llm: LLM) -> Answer:
         begun = time.perf_counter()
         async with self.gate.place():
+            checker = self._checker(request, model)
             retriever = await self._retriever(request.options)
-            checker = model.checkers[request.options.checker or self.settings.checker.name]
             pipeline = Pipeline(llm, retriever, checker, self._options(request))
             answer = await pipeline.answer(request.chat)
         log.info(
@@ -143,6 +143,15 @@ class ChatService:
         )
         asked = request.options.model_dump(include={"max_rounds", "top_k", "deadline"}, exclude_none=True)
         return replace(configured, **asked)
+
+    def _checker(self, request: ChatRequest, model: Model) -> Checker:
+        name = request.options.checker or self.settings.checker.name
+        if name not in model.checkers:
+            raise RequestError(
+                f"The checker {name!r} is not configured here; there are {', '.join(model.checkers)}.",
+                param="vouch.checker",
+            )
+        return model.checkers[name]
 
     async def _retriever(self, options: RequestOptions) -> Retriever:
         mode = options.retrieval or self.settings.retrieval.mode

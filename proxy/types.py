@@ -165,8 +165,10 @@ class Judgement:
 
     `verdict` is SUPPORTED, CONTRADICTED, UNSUPPORTED or, where the check failed, UNVERIFIED. `score` is
     the probability that the evidence fully supports the claim (a checker without one says 1 or 0), so an
-    UNVERIFIED judgement has score 0. `quote` is the span of `Pair.evidence` that decided it, or None.
-    `reason` is the checker's own words: its reasoning, or what failed.
+    UNVERIFIED judgement has score 0. `quote` is the span of `Pair.evidence` that decided it, or None;
+    `carrying` are spans in it that say what the claim says, `missing` spans of `Pair.claim` that nothing
+    bears out: empty from a checker that doesn't tell. `reason` is the checker's own words: its reasoning, or
+    what failed.
     """
 
     verdict: Verdict
@@ -174,6 +176,8 @@ class Judgement:
     quote: tuple[int, int] | None = None
     reason: str = ""
     usage: Usage = Usage()
+    carrying: tuple[tuple[int, int], ...] = ()
+    missing: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,14 @@ class Evidence:
         """The evidence sentence, or the whole passage where the checker named none."""
         span = self.judgement.quote if self.judgement else None
         return self.passage.text[slice(*span)] if span else self.passage.text
+
+    @property
+    def highlights(self) -> tuple[tuple[int, int], ...]:
+        """Spans of `quote` that say what the claim says."""
+        if self.judgement is None:
+            return ()
+        offset = self.judgement.quote[0] if self.judgement.quote else 0
+        return tuple((start - offset, end - offset) for start, end in self.judgement.carrying)
 
 
 @dataclass(frozen=True, slots=True)

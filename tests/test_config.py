@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 
 from proxy.config import dump, load
 from proxy.errors import ConfigError
-from proxy.settings import Settings
+from proxy.settings import CheckerName, Settings
 
 CONFIG = Path(__file__).parent.parent / "config.yaml"
 
@@ -110,6 +111,20 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
         ("upstreams: [{model: a/x}, {model: b/x}]", {}, "two upstreams are named 'x'"),
         ("checker: {llm: {model: nobody}}", {}, "checker.llm.model 'nobody' is no upstream"),
         (
+            "checker: {name: cross_encoder}",
+            {},
+            "cross_encoder is asked for, but checker.cross_encoder.model is not set",
+        ),
+        ("checker: {name: cascade}", {}, "but checker.cascade.steps is not set"),
+        ("checker: {cascade: {steps: [llm, repc]}}", {}, "but checker.repc.model is not set"),
+        ("checker: {cascade: {steps: [llm, {name: llm}]}}", {}, "llm is a step twice"),
+        ("checker: {cascade: {steps: [cascade]}}", {}, "checker.cascade.steps.0.name: Input should be 'b"),
+        ("checker: {cascade: {steps: [{name: llm, sur: [0, 1]}]}}", {}, "did you mean 'sure'?"),
+        ("checker: {cascade: {steps: [{name: llm, sure: [1, 0]}]}}", {}, "`sure` must be [low, high]"),
+        ("checker: {repc: {model: x}}", {}, "`model` and `classifier` belong together"),
+        ("checker: {cross_encoder: {labels: [neutral]}}", {}, "must name `entailment` exactly once"),
+        ("checker: {cross_encoder: {overlap: 300}}", {}, "`overlap` must be at most half"),
+        (
             "upstreams: [{model: a/x, api_key: '${NO_KEY}'}]",
             {},
             "variable NO_KEY, which is not set",
@@ -129,3 +144,23 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, environ: dict[str, st
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"No such file: .*nothing\.yaml"):
         load(tmp_path / "nothing.yaml")
+
+
+def test_only_checkers_whose_settings_are_given_can_be_asked_for(tmp_path: Path) -> None:
+    assert Settings().checker.configured == ("builtin", "llm")
+    text = (
+        "checker: {cross_encoder: {model: a/nli}, repc: {model: m, classifier: c}, "
+        "cascade: {steps: [builtin, {name: repc, sure: [0, 1]}, llm]}}"
+    )
+    checker = load(write(tmp_path, text), environ={}).checker
+    assert checker.configured == get_args(CheckerName)
+    assert [(step.name, step.sure) for step in checker.cascade.steps] == [
+        ("builtin", (0.1, 0.9)),
+        ("repc", (0.0, 1.0)),
+        ("llm", (0.1, 0.9)),
+    ]
+
+
+def test_a_cascade_can_be_set_in_the_environment() -> None:
+    steps = load(environ={"VOUCH_CHECKER__CASCADE__STEPS": "[builtin, llm]"}).checker.cascade.steps
+    assert [step.name for step in steps] == ["builtin", "llm"]

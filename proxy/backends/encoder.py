@@ -71,7 +71,7 @@ class SentenceTransformerEncoder:
             torch.set_num_threads(threads)
         folder = packaged_folder() if model in _PACKAGED_NAMES else _local(model)
         self._name = DEFAULT_MODEL if model in _PACKAGED_NAMES else _identity(model, folder)
-        self._model = _load(model, folder, _dtype(precision), pooling)
+        self._model = _load(model, folder, dtype_of(precision), pooling)
         self._batch_size = batch_size
         self._lock = threading.Lock()
 
@@ -165,7 +165,8 @@ def _identity(model: str, folder: Path | None) -> str:
     return f"{folder.name}@{digest.hexdigest()[:12]}"
 
 
-def _dtype(precision: Precision) -> torch.dtype:
+def dtype_of(precision: Precision) -> torch.dtype:
+    """What a model computes in: with `auto` bfloat16 where the processor, or the GPU, has it."""
     return torch.bfloat16 if precision == "bf16" or (precision == "auto" and _has_bf16()) else torch.float32
 
 
@@ -180,7 +181,7 @@ def _load(model: str, folder: Path | None, dtype: torch.dtype, pooling: PoolingN
     """The border: whatever the libraries and the hub raise becomes one line for the operator."""
     source, offline = (model, False) if folder is None else (str(folder), True)
     try:
-        with _quiet():
+        with quiet():
             if not offline:  # one look: without it, every file of a model that isn't there is asked for anew
                 hf_hub_download(model, "config.json")
             return _modules(source, offline, dtype, pooling)
@@ -211,7 +212,7 @@ def _modules(source: str, offline: bool, dtype: torch.dtype, pooling: PoolingNam
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without transformers' own bar, which would break into the command line's."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()

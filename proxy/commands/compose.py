@@ -12,19 +12,18 @@ from typing import get_args
 
 from index_builder.build import WindowedEncoder, passage_tokens
 from index_builder.chunks import chunk
-from proxy.backends.checkers.builtin.checker import BuiltinChecker
-from proxy.backends.checkers.llm import LLMChecker
 from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.backends.upstream.embedded.model import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.provider import make_upstream, missing_keys
 from proxy.backends.upstream.retry import Retrying
+from proxy.commands.checkers import Checkers, load_checkers
 from proxy.errors import ConfigError
 from proxy.index import open_index
 from proxy.parts import Model, Parts
 from proxy.settings import Encoder, Settings
 from proxy.settings import Upstream as UpstreamSettings
-from proxy.types import LLM, Checker, Document, RetrievalMode, Retriever
+from proxy.types import LLM, Document, RetrievalMode, Retriever
 
 MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
 
@@ -102,19 +101,19 @@ def make_parts(settings: Settings, library: Library) -> Parts:
         return hold_corpus(passages, library.encoder, library.corpus.threshold)
 
     retrievers = {mode: over(library.corpus, mode) for mode in MODES}
-    builtin = BuiltinChecker()
-    models = make_models(settings, retrievers[settings.retrieval.mode], builtin)
+    checkers = load_checkers(settings.checker)
+    models = make_models(settings, retrievers[settings.retrieval.mode], checkers)
 
     async def close() -> None:
         for model in models.values():
             if model.forwarder is not None:
                 await model.forwarder.close()
-        builtin.close()
+        checkers.close()
 
     return Parts(models, retrievers, library.corpus.passages, over_documents, close)
 
 
-def make_models(settings: Settings, corpus: Retriever, builtin: Checker) -> dict[str, Model]:
+def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> dict[str, Model]:
     """A model per upstream, in their order; the embedded ones answer from `corpus`."""
     forwarders = {
         upstream.name: make_upstream(endpoint(upstream), upstream.client)
@@ -127,23 +126,12 @@ def make_models(settings: Settings, corpus: Retriever, builtin: Checker) -> dict
         else EmbeddedLLM(corpus, plant_error=upstream.model == DEMO)
         for upstream in settings.upstreams
     }
-    asked = settings.checker.llm
-
-    def checkers(name: str) -> dict[str, Checker]:
-        llm = LLMChecker(
-            llms[asked.model or name],
-            prompt=asked.prompt,
-            concurrency=asked.concurrency,
-            timeout=asked.timeout,
-            params=asked.params,
-        )
-        return {"builtin": builtin, "llm": llm}
-
+    checking = {name: settings.checker.llm.model or name for name in llms}
     return {
         upstream.name: Model(
             name=upstream.name,
             llm=llms[upstream.name],
-            checkers=checkers(upstream.name),
+            checkers=checkers.over(llms[checking[upstream.name]], checking[upstream.name]),
             forwarder=forwarders.get(upstream.name),
             description=DESCRIPTIONS.get(upstream.model, ""),
         )

@@ -127,6 +127,7 @@ def reference_object(reference: Reference) -> Json:
         "url": reference.url,
         "text": evidence.passage.text,
         "quote": evidence.quote,
+        "highlights": [list(span) for span in evidence.highlights],
         "score": _score(evidence),
         "spans": [list(span) for span in reference.spans],
     }
@@ -176,6 +177,7 @@ def _failed(finding: Finding) -> Json:
         "text": finding.claim.text,
         "verdict": str(finding.verdict),
         "reason": nearest.judgement.reason if nearest and nearest.judgement else "no passage was found",
+        "missing": _missing(finding, nearest),
         "evidence": passage
         and {
             "id": passage.id,
@@ -184,6 +186,12 @@ def _failed(finding: Finding) -> Json:
             "quote": nearest.quote if nearest else "",
         },
     }
+
+
+def _missing(finding: Finding, nearest: Evidence | None) -> list[str]:
+    """The words of a failed claim that its nearest passage does not bear out."""
+    spans = nearest.judgement.missing if nearest and nearest.judgement else ()
+    return [finding.claim.plain[start:end] for start, end in spans]
 
 
 def new_id() -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.backends.checkers.builtin.nli import Entailment
 from proxy.steps.judge import JOINT
 from proxy.types import Judgement, Pair, Verdict
 
@@ -283,3 +284,86 @@ async def test_a_short_claim_is_not_supported_without_the_word_it_turns_on(
 ) -> None:
     (judgement,) = await checker.check([Pair(claim, evidence)])
     assert judgement.verdict is not Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "first", "second"),
+    [
+        (
+            "Ada Lovelace was born in London in 1815 and was buried in Hucknall.",
+            "Ada Lovelace was born in London in 1815. Her mother was fond of mathematics.",
+            "Ada Lovelace was buried in Hucknall beside her father.",
+        ),
+        (
+            "青岛啤酒厂始建于1903年，并位于登州路56号。",
+            "青岛啤酒厂始建于1903年。该厂由英德商人合资开办。",
+            "青岛啤酒厂位于登州路56号。厂内设有博物馆。",
+        ),
+    ],
+)
+async def test_a_claim_whose_parts_two_passages_say_is_supported_by_both(
+    checker: BuiltinChecker, claim: str, first: str, second: str
+) -> None:
+    alone, other, together = await checker.check(
+        [Pair(claim, first), Pair(claim, second), Pair(claim, f"{first}{JOINT}{second}")]
+    )
+    assert alone.verdict is not Verdict.SUPPORTED
+    assert other.verdict is not Verdict.SUPPORTED
+    assert together.verdict is Verdict.SUPPORTED
+
+
+async def test_two_passages_of_two_subjects_do_not_bear_out_a_claim_of_one(checker: BuiltinChecker) -> None:
+    claim = "Ada Lovelace was born in London in 1815 and was buried in Hucknall."
+    first = "Ada Lovelace was born in London in 1815. Her mother was fond of mathematics."
+    second = "Gustave Eiffel was buried in Hucknall beside his father."
+    [together] = await checker.check([Pair(claim, f"{first}{JOINT}{second}")])
+    assert together.verdict is not Verdict.SUPPORTED
+
+
+async def test_what_carries_a_claim_and_what_it_lacks_are_shown(checker: BuiltinChecker) -> None:
+    right = await judge(checker, "The Eiffel Tower is 330 metres tall.", TOWER, title="Eiffel Tower")
+    claim = "The tower received 5,889,000 visitors on 3 July 2022."
+    wrong = await judge(checker, claim, TOWER, title="Eiffel Tower")
+    assert "330 metres tall" in [TOWER[start:end] for start, end in right.carrying]
+    assert right.missing == ()
+    assert "July" in " ".join(claim[start:end] for start, end in wrong.missing)
+    assert all(0 <= start < end <= len(claim) for start, end in wrong.missing)
+
+
+class Failing:
+    """An NLI model that fails."""
+
+    version = "failing"
+
+    def entailments(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        raise RuntimeError(f"no memory for {len(pairs)} pairs")
+
+
+async def test_a_model_that_fails_leaves_what_it_was_asked_unverified() -> None:
+    checker = BuiltinChecker(nli=Failing())
+    asked, chinese = await checker.check(
+        [Pair("It is 330 metres tall.", TOWER), Pair("长城是中国古代的军事防御工程。", WALL)]
+    )
+    checker.close()
+    assert (asked.verdict, asked.score) == (Verdict.UNVERIFIED, 0.0)
+    assert "RuntimeError" in asked.reason
+    assert chinese.verdict is Verdict.SUPPORTED
+
+
+async def test_irrelevant_passages_beside_the_evidence_move_nothing(checker: BuiltinChecker) -> None:
+    claim = "The Eiffel Tower is 330 metres tall."
+    alone = await judge(checker, claim, TOWER, title="Eiffel Tower")
+    for evidence in (
+        JOINT.join([TOWER, *[NOISE] * 20]),
+        JOINT.join([*[NOISE] * 20, TOWER]),
+        f"{TOWER}\n\n{NOISE}",
+    ):
+        among = await judge(checker, claim, evidence, title="Eiffel Tower")
+        assert among.score == pytest.approx(alone.score, abs=0.05)
+
+
+def test_the_version_tells_weights_and_adapter_apart(checker: BuiltinChecker) -> None:
+    other = BuiltinChecker(nli=Failing())
+    other.close()
+    assert checker.version != other.version
+    assert checker.version == BuiltinChecker().version

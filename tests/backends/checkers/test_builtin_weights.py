@@ -12,7 +12,7 @@ from proxy.backends.checkers.builtin.model import load_weights
 from proxy.errors import ConfigError
 
 
-@pytest.mark.parametrize("broken", ["", "{", "[]", "{}", '{"features": ["recall"]}'])
+@pytest.mark.parametrize("broken", ["", "{", "[]", "{}", '{"seed": 7, "languages": {}}'])
 def test_broken_weights_are_a_config_error(tmp_path: Path, broken: str) -> None:
     file = tmp_path / "weights.json"
     file.write_text(broken)
@@ -32,7 +32,7 @@ def test_a_weight_that_is_no_number_or_scale_is_a_config_error(tmp_path: Path, v
         .joinpath("weights.json")
         .read_text(encoding="utf-8")
     )
-    weights["languages"]["en"]["support"]["scales"][0] = value
+    weights["languages"]["en"]["model"]["regression"]["scales"][0] = value
     file = tmp_path / "weights.json"
     file.write_text(json.dumps(weights))
     with pytest.raises(ConfigError):

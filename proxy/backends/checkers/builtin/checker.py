@@ -1,136 +1,168 @@
-"""The built-in checker: holds claims against the best window of their evidence, with no model to load."""
+"""The built-in checker: word overlap and a small NLI model, weighed by one calibrated model."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
-from proxy.backends.checkers.builtin.claims import ClaimView, Lexicon, read_claim
-from proxy.backends.checkers.builtin.contradiction import contradiction, shortfall
-from proxy.backends.checkers.builtin.features import Comparison, compare, features
-from proxy.backends.checkers.builtin.matching import read_window
-from proxy.backends.checkers.builtin.model import LanguageModel, Weights, load_weights
-from proxy.backends.checkers.builtin.tokens import Token, tokenize
-from proxy.backends.checkers.builtin.windows import (
-    EvidenceReader,
-    EvidenceView,
-    Window,
-    best_window,
-    claim_units,
-)
-from proxy.types import Judgement, Language, Pair, Verdict
+from proxy.backends.checkers.builtin.contradiction import carrying, contradiction, missing, shortfall
+from proxy.backends.checkers.builtin.ensemble import asked, inputs, overlap
+from proxy.backends.checkers.builtin.model import Weights, load_weights
+from proxy.backends.checkers.builtin.nli import NLI, Entailment, EntailmentModel, entailments
+from proxy.backends.checkers.builtin.parts import parts
+from proxy.backends.checkers.builtin.reading import Read, Reading
+from proxy.backends.checkers.builtin.windows import EvidenceReader
+from proxy.types import Judgement, Pair, Verdict
 
 log = logging.getLogger(__name__)
 
-_AROUND = 3
-"""Sentences on either side of the window whose words count as near."""
+_PAGE_BREAK = "\f"
+_AT_ONCE = 64
+"""Pairs that are judged before we look whether the caller is still there."""
 
 
-class Reading:
-    """Reads pairs into comparisons; each evidence once. Lives as long as one batch."""
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A pair as it is asked, or a part of it; `owner` is the index of the pair."""
 
-    def __init__(self, lexicons: Mapping[Language, Lexicon], reader: EvidenceReader) -> None:
-        self._lexicons = lexicons
-        self._reader = reader
-        self._evidence: dict[str, EvidenceView] = {}
-        self._titles: dict[str, list[Token]] = {}
-        self._claims: dict[tuple[str, str, str], ClaimView] = {}
+    owner: int
+    pair: Pair
+    is_part: bool
 
-    def compare(self, pair: Pair) -> tuple[Comparison, tuple[int, int]] | None:
-        """The claim against the best window of its evidence, and that window as a span of the evidence.
 
-        None where the evidence or the claim has nothing to compare. Linear in the length of both.
-        """
-        claim = self._claim(pair)
-        evidence = self._read(pair.evidence)
-        units = claim_units(claim.tokens, claim.weights)
-        window = best_window(units, len(claim.tokens), evidence)
-        if window is None or not any(claim.weights):
-            return None
-        title = self._title(pair.title)
-        found = read_window(evidence.text, _tokens(evidence, window), title)
-        near = frozenset(token.key for token in (*_around(evidence, window), *title))
-        span = evidence.sentences[window.first][0], evidence.sentences[window.last][1]
-        return compare(claim, found, near), span
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A pair that was read, with the inputs that need no model."""
 
-    def _claim(self, pair: Pair) -> ClaimView:
-        key = (pair.claim, pair.context, pair.question)
-        if key not in self._claims:
-            self._claims[key] = read_claim(pair, self._lexicons)
-        return self._claims[key]
+    read: Read
+    values: tuple[float, ...]
 
-    def _read(self, text: str) -> EvidenceView:
-        if text not in self._evidence:
-            self._evidence[text] = self._reader.read(text)
-        return self._evidence[text]
-
-    def _title(self, title: str) -> list[Token]:
-        if title not in self._titles:
-            self._titles[title] = tokenize(title)
-        return self._titles[title]
+    @property
+    def asked(self) -> bool:
+        """Whether the NLI model is asked."""
+        return asked(self.read.comparison.claim.language, self.values)
 
 
 class BuiltinChecker:
-    """Implements `types.Checker` with overlap features and a calibrated logistic regression per language.
+    """Implements `types.Checker` without a key, a download or a GPU.
 
     The work is done on a thread of the checker's own, one batch after the other, so that the event loop stays
-    free. Raises `ConfigError` when made with weights that are missing or broken.
+    free. Raises `ConfigError` when made with weights or an adapter that are missing or broken.
     """
 
-    def __init__(self, weights: Weights | None = None) -> None:
-        languages = (weights or load_weights()).languages
-        self._models: Mapping[Language, LanguageModel] = languages
-        self._lexicons = {language: model.lexicon() for language, model in languages.items()}
+    def __init__(self, weights: Weights | None = None, nli: EntailmentModel | None = None) -> None:
+        self._weights = weights or load_weights()
+        self._models = self._weights.languages
+        self._lexicons = {language: model.lexicon() for language, model in self._models.items()}
+        self._nli: EntailmentModel = nli or NLI()
         self._reader = EvidenceReader()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="builtin-checker")
+
+    @property
+    def version(self) -> str:
+        """A checksum of the weights and the adapter."""
+        weights = hashlib.sha256(self._weights.model_dump_json().encode()).hexdigest()
+        return f"builtin-{weights[:12]}-{self._nli.version}"
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
         loop = asyncio.get_running_loop()
         reading = Reading(self._lexicons, self._reader)
-        return [await loop.run_in_executor(self._thread, self._judge, reading, pair) for pair in pairs]
+        found: list[Judgement] = []
+        for start in range(0, len(pairs), _AT_ONCE):
+            batch = pairs[start : start + _AT_ONCE]
+            found += await loop.run_in_executor(self._thread, self._judge, reading, batch)
+        return found
 
     def close(self) -> None:
         """Ends the thread; what it is at is finished first."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def _judge(self, reading: Reading, pair: Pair) -> Judgement:
-        """The border: a text that we stumble over leaves its own pair UNVERIFIED, nothing else."""
+    def _judge(self, reading: Reading, pairs: Sequence[Pair]) -> list[Judgement]:
+        """A pair of several passages is also asked part by part: each part may be on another page."""
+        questions = [one for at, pair in enumerate(pairs) for one in _questions(at, pair)]
+        answers = self._answers(reading, [one.pair for one in questions])
+        whole: list[Judgement] = []
+        pieces: dict[int, list[Judgement]] = {}
+        for question, answer in zip(questions, answers, strict=True):
+            if question.is_part:
+                pieces.setdefault(question.owner, []).append(answer)
+            else:
+                whole.append(answer)
+        return [_together(one, pieces.get(at, ())) for at, one in enumerate(whole)]
+
+    def _answers(self, reading: Reading, pairs: Sequence[Pair]) -> list[Judgement]:
+        """The border: a text that we stumble over leaves its own pair UNVERIFIED, a model that fails all that
+        it was asked."""
+        reads = [self._read(reading, pair) for pair in pairs]
+        wanted = [(at, one) for at, one in enumerate(reads) if isinstance(one, _Compared) and one.asked]
+        told: Sequence[Entailment | Judgement]
         try:
-            return self._verdict(reading, pair)
+            told = entailments(self._nli, [one.read.extracts for _, one in wanted])
+        except Exception as error:
+            log.exception("the built-in checker's NLI model failed")
+            told = [_failed(error)] * len(wanted)
+        by_pair = dict(zip((at for at, _ in wanted), told, strict=True))
+        return [
+            one if isinstance(one, Judgement) else self._answer(pairs[at], one, by_pair.get(at))
+            for at, one in enumerate(reads)
+        ]
+
+    def _read(self, reading: Reading, pair: Pair) -> _Compared | Judgement:
+        """The pair as far as no model is needed, or the answer where none is needed at all."""
+        try:
+            read = reading.read(pair)
+            if read is not None:
+                return _Compared(read, overlap(read.comparison))
         except Exception as error:
             log.exception("the built-in checker stumbled over a pair")
-            return Judgement(Verdict.UNVERIFIED, reason=f"the checker failed: {type(error).__name__}")
+            return _failed(error)
+        what = "the claim has no words to check" if pair.evidence.strip() else "there is no evidence"
+        return Judgement(Verdict.UNSUPPORTED, reason=what)
 
-    def _verdict(self, reading: Reading, pair: Pair) -> Judgement:
-        compared = reading.compare(pair)
-        if compared is None:
-            what = "the claim has no words to check" if pair.evidence.strip() else "there is no evidence"
-            return Judgement(Verdict.UNSUPPORTED, reason=what)
-        comparison, quote = compared
-        model = self._models[comparison.claim.language]
-        score = model.probability(features(comparison)) * comparison.factor
+    def _answer(self, pair: Pair, compared: _Compared, told: Entailment | Judgement | None) -> Judgement:
+        if isinstance(told, Judgement):
+            return told
+        comparison, quote = compared.read.comparison, compared.read.quote
+        language = comparison.claim.language
+        model = self._models[language]
+        score = model.probability(inputs(language, compared.values, told)) * comparison.factor
+        spans = carrying(comparison)
         if score >= model.threshold:
-            return Judgement(Verdict.SUPPORTED, score, quote, "the evidence says it")
+            return Judgement(Verdict.SUPPORTED, score, quote, "the evidence says it", carrying=spans)
         conflict = contradiction(comparison) if comparison.leaning == 1 else None
-        if conflict:
-            return Judgement(Verdict.CONTRADICTED, score, quote, conflict)
-        return Judgement(Verdict.UNSUPPORTED, score, quote, shortfall(comparison))
+        return Judgement(
+            Verdict.CONTRADICTED if conflict else Verdict.UNSUPPORTED,
+            score,
+            quote,
+            conflict or shortfall(comparison),
+            carrying=spans,
+            missing=missing(comparison, told.words if told else (), len(pair.claim)),
+        )
 
 
-def _around(evidence: EvidenceView, window: Window) -> list[Token]:
-    """The tokens of a window and of the sentences on either side of it, on the same page."""
-    first, last = max(0, window.first - _AROUND), min(len(evidence.bounds) - 1, window.last + _AROUND)
-    page = evidence.pages[window.first]
-    return [
-        token
-        for at in range(first, last + 1)
-        if evidence.pages[at] == page
-        for token in _tokens(evidence, Window(at, at))
-    ]
+def _questions(at: int, pair: Pair) -> Iterator[_Question]:
+    yield _Question(at, pair, is_part=False)
+    if _PAGE_BREAK in pair.evidence:
+        for part in parts(pair.claim):
+            yield _Question(at, replace(pair, claim=part), is_part=True)
 
 
-def _tokens(evidence: EvidenceView, window: Window) -> Sequence[Token]:
-    return evidence.tokens[evidence.bounds[window.first][0] : evidence.bounds[window.last][1]]
+def _together(whole: Judgement, pieces: Sequence[Judgement]) -> Judgement:
+    """The claim's own judgement, or, where each of its parts is borne out, that of the weakest part."""
+    if whole.verdict is Verdict.SUPPORTED or not pieces:
+        return whole
+    if any(piece.verdict is not Verdict.SUPPORTED for piece in pieces):
+        return whole
+    weakest = min(pieces, key=lambda piece: piece.score)
+    spans = tuple(sorted({span for piece in pieces for span in piece.carrying}))
+    reason = "the passages say each part of it"
+    return Judgement(Verdict.SUPPORTED, weakest.score, reason=reason, carrying=spans)
+
+
+def _failed(error: Exception) -> Judgement:
+    return Judgement(Verdict.UNVERIFIED, reason=f"the checker failed: {type(error).__name__}")

@@ -6,7 +6,7 @@ something else where the claim has a number, a name, a negation or the opposite 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from proxy.backends.checkers.builtin.features import Comparison
@@ -24,6 +24,8 @@ _SPELLING = 3
 _HEDGES = frozenset(
     "about around more less fewer than least most over under nearly almost roughly up".split()
 )
+_DOUBT = 0.5
+"""Probability from which a word counts as not borne out."""
 _MOST = 3
 _SHOWN = 40
 
@@ -56,6 +58,41 @@ def shortfall(comparison: Comparison) -> str:
     shown = ", ".join(f'"{_text(comparison, start, end)}"' for start, end in runs[:_MOST])
     more = f" and {len(runs) - _MOST} more" if len(runs) > _MOST else ""
     return f"{shown}{more} {'is' if len(runs) == 1 else 'are'} not in the evidence"
+
+
+def carrying(comparison: Comparison) -> tuple[tuple[int, int], ...]:
+    """The spans of the evidence's window that say the claim's content words, neighbours joined."""
+    claim = comparison.claim
+    keys = {
+        claim.tokens[at].key for at in comparison.content if comparison.matched[at] and claim.weights[at] > 0
+    }
+    return _joined((token.start, token.end) for token in comparison.found.tokens if token.key in keys)
+
+
+def missing(
+    comparison: Comparison, doubted: Sequence[tuple[int, int, float]], end: int
+) -> tuple[tuple[int, int], ...]:
+    """The spans of the claim's first `end` code points that nothing bears out: words that the window lacks,
+    and those that the NLI model has `doubted` (spans with a probability)."""
+    tokens = comparison.claim.tokens
+    lost = [(tokens[at].start, tokens[at].end) for at in comparison.lost]
+    lost += [
+        (token.start, token.end)
+        for token in tokens
+        if any(start < token.end and stop > token.start and p >= _DOUBT for start, stop, p in doubted)
+    ]
+    return _joined(span for span in sorted(set(lost)) if span[1] <= end)
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Spans in order, those joined that are at most one code point apart."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans:
+        if found and start <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return tuple(found)
 
 
 def _rest_said(comparison: Comparison) -> float:

@@ -17,6 +17,7 @@ from proxy.backends.checkers.builtin.polarity import (
     negated_near,
     strong_missing,
 )
+from proxy.backends.checkers.builtin.tokens import Token
 
 _LOOSE = 0.6
 """Share of kept neighbours below which a claim is not at all in the evidence's own words."""
@@ -76,7 +77,8 @@ class Comparison:
     """A claim held against a window.
 
     `matched` says per token of the claim how far the window says it, from 0 to 1; `content` are the
-    indexes of the tokens that count, `lost` those of them that the window does not say at all.
+    indexes of the tokens that count, `lost` those of them that the window does not say at all. `scope` are
+    the tokens of all that a Chinese claim may be put together from; without it that is the window alone.
     """
 
     claim: ClaimView
@@ -85,6 +87,7 @@ class Comparison:
     matched: tuple[float, ...]
     content: tuple[int, ...]
     lost: tuple[int, ...]
+    scope: tuple[Token, ...] = ()
 
     @property
     def denied(self) -> bool:
@@ -122,11 +125,14 @@ class Comparison:
         return share if not self.claim.subjects or self.claim.subjects & known else 0.0
 
 
-def compare(claim: ClaimView, found: Found, near: frozenset[str]) -> Comparison:
+def compare(
+    claim: ClaimView, found: Found, near: frozenset[str], scope: tuple[Token, ...] = ()
+) -> Comparison:
     """Holds a claim against a window; `near` are the keys of the sentences around it and of the title."""
     matched = tuple(matches(claim.tokens, found))
     content = tuple(at for at, weight in enumerate(claim.weights) if weight > 0)
-    return Comparison(claim, found, near, matched, content, tuple(at for at in content if not matched[at]))
+    lost = tuple(at for at in content if not matched[at])
+    return Comparison(claim, found, near, matched, content, lost, scope)
 
 
 def features(comparison: Comparison) -> tuple[float, ...]:

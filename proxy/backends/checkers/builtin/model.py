@@ -6,16 +6,17 @@ import math
 from collections.abc import Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, ValidationError, model_validator
 
+from proxy.backends.checkers.builtin.boosting import Trees
 from proxy.backends.checkers.builtin.claims import Lexicon
-from proxy.backends.checkers.builtin.features import FEATURES
+from proxy.backends.checkers.builtin.ensemble import INPUTS
+from proxy.backends.checkers.builtin.gate import gated
 from proxy.errors import ConfigError
 from proxy.types import Language
 
-_TINY = 1e-6
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -24,7 +25,7 @@ class _Part(BaseModel):
 
 
 class Regression(_Part):
-    """A logistic regression on standardised features; a coefficient is log-odds per standard deviation."""
+    """A logistic regression on standardised inputs; a coefficient is log-odds per standard deviation."""
 
     means: tuple[FiniteFloat, ...]
     scales: tuple[Annotated[FiniteFloat, Field(gt=0)], ...]
@@ -32,36 +33,75 @@ class Regression(_Part):
     intercept: FiniteFloat
 
     @model_validator(mode="after")
-    def _as_many_as_features(self) -> Regression:
-        if not len(self.means) == len(self.scales) == len(self.coefficients) == len(FEATURES):
-            raise ValueError(f"a regression needs {len(FEATURES)} means, scales and coefficients")
+    def _one_of_each(self) -> Regression:
+        if not len(self.means) == len(self.scales) == len(self.coefficients):
+            raise ValueError("a regression needs as many means and scales as coefficients")
         return self
 
-    def probability(self, values: Sequence[float]) -> float:
-        """The probability of the positive class, for the values of `FEATURES`."""
+    def log_odds(self, values: Sequence[float]) -> float:
+        """Of the positive class."""
         columns = zip(values, self.means, self.scales, self.coefficients, strict=True)
-        return sigmoid(
-            self.intercept + sum(weight * (value - mean) / scale for value, mean, scale, weight in columns)
-        )
+        return self.intercept + sum(weight * (value - mean) / scale for value, mean, scale, weight in columns)
+
+
+class Averaged(_Part):
+    """Two models of P(supported | inputs): the mean of their log-odds counts."""
+
+    kind: Literal["averaged"] = "averaged"
+    regression: Regression
+    trees: Trees
+
+    @property
+    def widest(self) -> int:
+        """How many inputs there must be."""
+        return max(len(self.regression.coefficients), self.trees.widest)
+
+    def log_odds(self, values: Sequence[float]) -> float:
+        """Of full support."""
+        return (self.regression.log_odds(values) + self.trees.log_odds(values)) / 2
+
+
+class Gated(_Part):
+    """P(supported | inputs) among citations, times that no detail was exchanged."""
+
+    kind: Literal["gated"] = "gated"
+    support: Regression
+    swap: Regression
+
+    @property
+    def widest(self) -> int:
+        """How many inputs there must be."""
+        return max(len(self.support.coefficients), len(self.swap.coefficients))
+
+    def log_odds(self, values: Sequence[float]) -> float:
+        """Of full support."""
+        return gated(self.support.log_odds(values), self.swap.log_odds(values))
+
+
+Model = Averaged | Gated
 
 
 class LanguageModel(_Part):
     """All that is learnt for one language.
 
-    `support` is P(supported | features) among real citations. `swap` is P(one detail was exchanged |
-    features) among sentences of a corpus. `idf` maps an inverse document frequency to the words that have
-    it, separated by spaces; `rarest` is that of all others. `slope` and `offset` are Platt's, on the
-    log-odds of the product.
+    `model` tells the log-odds of support, which Platt's (1999) `slope` and `offset` calibrate. `idf` maps an
+    inverse document frequency to the words that have it, separated by spaces; `rarest` is that of all others.
     """
 
     idf: dict[str, str]
     rarest: Annotated[FiniteFloat, Field(gt=0)]
-    support: Regression
-    swap: Regression
+    inputs: tuple[str, ...]
+    model: Annotated[Model, Field(discriminator="kind")]
     slope: Annotated[FiniteFloat, Field(gt=0)]
     offset: FiniteFloat
     threshold: Share
     figures: JsonValue = None
+
+    @model_validator(mode="after")
+    def _one_size(self) -> LanguageModel:
+        if self.model.widest != len(self.inputs):
+            raise ValueError("a model must have the inputs that are named")
+        return self
 
     def lexicon(self) -> Lexicon:
         """The word weights."""
@@ -70,28 +110,27 @@ class LanguageModel(_Part):
         )
 
     def probability(self, values: Sequence[float]) -> float:
-        """The calibrated (Platt 1999) probability of full support: the words are there, none exchanged."""
-        return calibrated(self.raw(values), self.slope, self.offset)
-
-    def raw(self, values: Sequence[float]) -> float:
-        """The same before calibration."""
-        return self.support.probability(values) * (1 - self.swap.probability(values))
+        """The calibrated probability of full support."""
+        return sigmoid(self.slope * self.model.log_odds(values) + self.offset)
 
 
 class Weights(_Part):
-    """The whole file. `sources`, `seed` and `figures` say how it came to be; nothing reads them."""
+    """The whole file. `sources`, `seed` and `figures` say how it came to be; nothing reads them.
 
-    features: tuple[str, ...]
+    So does `adapter`, of the NLI model's that the weights were fitted with.
+    """
+
     seed: int
+    adapter: JsonValue
     sources: JsonValue
     languages: dict[Language, LanguageModel]
 
     @model_validator(mode="after")
     def _made_for_this_version(self) -> Weights:
-        if self.features != FEATURES:
-            raise ValueError("the features are not those of this version")
-        if set(self.languages) != {"en", "zh"}:
+        if set(self.languages) != set(INPUTS):
             raise ValueError("one model for en and one for zh is needed")
+        if any(model.inputs != INPUTS[language] for language, model in self.languages.items()):
+            raise ValueError("the inputs are not those of this version")
         return self
 
 
@@ -104,7 +143,7 @@ def load_weights(file: Traversable | None = None) -> Weights:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
         raise ConfigError(
             f"The built-in checker's weights ({file}) can't be used: {reason}. "
-            "Install Vouch again, or make them with `python -m training.builtin`."
+            "Install Vouch again, or make them with `python -m training`."
         ) from error
 
 
@@ -114,14 +153,3 @@ def sigmoid(log_odds: float) -> float:
         return 1 / (1 + math.exp(-log_odds))
     odds = math.exp(max(log_odds, -700.0))
     return odds / (1 + odds)
-
-
-def logit(probability: float) -> float:
-    """A probability to log-odds, at most about 14 either way."""
-    probability = min(max(probability, _TINY), 1 - _TINY)
-    return math.log(probability / (1 - probability))
-
-
-def calibrated(probability: float, slope: float, offset: float) -> float:
-    """Platt's scaling of a probability's log-odds."""
-    return sigmoid(slope * logit(probability) + offset)

@@ -1,0 +1,1 @@
+"""One module per table: `NAME`, `HELP`, `add_arguments`, `run`."""

@@ -1,0 +1,84 @@
+"""The table of checkers: accuracy, calibration and speed over labelled rows."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.compose import open_checker
+from evaluation.judging import Judged, judge
+from evaluation.markdown import print_json
+from evaluation.measurement import Measurement, as_json, as_markdown, measure
+from evaluation.options import (
+    add_checker_arguments,
+    add_files_argument,
+    add_resamples_argument,
+    counted,
+    writable_file,
+    writable_folder,
+)
+from evaluation.plots import load_matplotlib, plot, plot_paths
+from evaluation.rows import Label, read_rows
+from proxy.config import load
+from proxy.types import Checker
+
+NAME = "checkers"
+HELP = "accuracy, calibration and speed of a checker over labelled rows"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """See `Command`."""
+    add_files_argument(parser, "--data", "rows of claim, evidence and label (JSON Lines)")
+    add_checker_arguments(parser)
+    add_resamples_argument(parser)
+    parser.add_argument("--limit", type=counted, metavar="N", help="the first N rows of each file only")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="put an SVG per file there")
+    parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the table there")
+
+
+def run(options: argparse.Namespace) -> None:
+    """All rows are read, and every place to write is tried, before the work begins."""
+    settings = load(options.config)
+    labels = [[row.label for row in read_rows(path, options.limit)] for path in options.data]
+    out = writable_file(options.out) if options.out else None
+    drawing = _Drawing(options.plots, options.data) if options.plots else None
+    measurements: list[Measurement] = []
+
+    async def measure_all() -> None:
+        async with open_checker(settings, options.checker) as checker:
+            for path, own in zip(options.data, labels, strict=True):
+                judged = await _judge_file(checker, path, len(own))
+                measurements.append(measure(str(path), own, judged, options.resamples))
+                if options.json:
+                    print_json(as_json(measurements[-1], options.checker))
+                if drawing:
+                    drawing.draw(own, judged)
+
+    asyncio.run(measure_all())
+    text = as_markdown(measurements, options.checker)
+    if out:
+        out.write_text(text, encoding="utf-8")
+    elif not options.json:
+        sys.stdout.write(text)
+
+
+async def _judge_file(checker: Checker, path: Path, rows: int) -> Judged:
+    return await judge(checker, (row.pair() for row in read_rows(path, rows)), rows, path.name)
+
+
+class _Drawing:
+    """A plot per file, in the order of the files."""
+
+    def __init__(self, folder: Path, data: Sequence[Path]) -> None:
+        self._matplotlib = load_matplotlib()
+        self._paths = iter(plot_paths(writable_folder(folder), data))
+
+    def draw(self, labels: Sequence[Label], judged: Judged) -> None:
+        path = next(self._paths)
+        supported = np.array([label == "supported" for label in labels], dtype=np.bool_)
+        plot(self._matplotlib, path, path.stem, supported, judged.called, judged.scores)

@@ -1,0 +1,143 @@
+"""The table of exchanged details: how many are caught, and how often an untouched sentence is refused."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from evaluation.compose import open_checker
+from evaluation.judging import judge
+from evaluation.markdown import failures, nested, print_json, rounded, shown, table
+from evaluation.metrics import Figures, Flags, Indexes, Interval, intervals
+from evaluation.options import add_checker_arguments, add_files_argument, add_resamples_argument, counted
+from evaluation.swapped import EXCHANGED, Kind, Sample, draw_swapped
+from proxy.config import load
+from proxy.types import Checker
+
+NAME = "swaps"
+HELP = "numbers, dates and names exchanged by rule in sentences of a corpus: recall and false alarms"
+
+_COUNT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pairs of an untouched and a changed sentence: `n` of them, the figures with their 95% intervals.
+
+    `recall` is the share of changed sentences that were not called supported, `false_alarms` that of
+    untouched ones.
+    """
+
+    n: int
+    figures: Figures
+    intervals: dict[str, Interval]
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """The figures of one corpus: over all exchanged details, and of each kind."""
+
+    file: str
+    language: str
+    overall: Group
+    kinds: dict[Kind, Group]
+    unverified: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """See `Command`."""
+    add_files_argument(parser, "--corpus", "passages with title and text (JSON Lines)")
+    add_checker_arguments(parser)
+    add_resamples_argument(parser)
+    parser.add_argument(
+        "--count",
+        type=counted,
+        default=_COUNT,
+        metavar="N",
+        help=f"sentences of each corpus; default: {_COUNT}",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """See `Command`."""
+    settings = load(options.config)
+    samples = [draw_swapped(path, options.count) for path in options.corpus]
+    done: list[Caught] = []
+
+    async def measure_all() -> None:
+        async with open_checker(settings, options.checker) as checker:
+            for path, sample in zip(options.corpus, samples, strict=True):
+                done.append(await _measure(checker, path, sample, options.resamples))
+                if options.json:
+                    print_json(_as_json(done[-1], options.checker))
+
+    asyncio.run(measure_all())
+    if not options.json:
+        sys.stdout.write(_as_markdown(done, options.checker))
+
+
+async def _measure(checker: Checker, path: Path, sample: Sample, resamples: int) -> Caught:
+    pairs = [pair for one in sample.swapped for pair in (one.untouched, one.changed)]
+    judged = await judge(checker, pairs, len(pairs), path.name)
+    untouched, changed = ~judged.called[::2], ~judged.called[1::2]
+    kinds = np.array([one.kind for one in sample.swapped])
+
+    def group(rows: Flags) -> Group:
+        return _group(untouched[rows], changed[rows], resamples)
+
+    return Caught(
+        file=str(path),
+        language=sample.language,
+        overall=group(np.isin(kinds, EXCHANGED)),
+        kinds={kind: group(kinds == kind) for kind in get_args(Kind) if (kinds == kind).any()},
+        unverified=judged.unverified,
+    )
+
+
+def _group(untouched: Flags, changed: Flags, resamples: int) -> Group:
+    """Out of which sentences of a pair were refused, shape (n,) each."""
+
+    def figures(rows: Indexes) -> Figures:
+        return {"recall": float(changed[rows].mean()), "false_alarms": float(untouched[rows].mean())}
+
+    rows = len(changed)
+    return Group(rows, figures(np.arange(rows)), intervals(figures, rows, resamples))
+
+
+def _as_json(caught: Caught, checker: str) -> dict[str, Any]:
+    return {
+        "file": caught.file,
+        "checker": checker,
+        "language": caught.language,
+        **_fields(caught.overall),
+        "unverified": caught.unverified,
+        "kinds": {kind: _fields(group) for kind, group in caught.kinds.items()},
+    }
+
+
+def _fields(group: Group) -> dict[str, Any]:
+    figures = {name: rounded(value) for name, value in group.figures.items()}
+    return {"n": group.n, **figures, "intervals": nested(group.intervals)}
+
+
+def _as_markdown(done: Sequence[Caught], checker: str) -> str:
+    rows = [
+        [one.file, kind, *_cells(group)]
+        for one in done
+        for kind, group in (("number, date, name", one.overall), *one.kinds.items())
+    ]
+    header = ["corpus", "exchanged", "sentences", "recall", "false alarms"]
+    text = f"Checker `{checker}`; 95% bootstrap intervals in brackets.\n\n{table(header, rows)}"
+    return text + failures(sum(one.unverified for one in done))
+
+
+def _cells(group: Group) -> list[str]:
+    figures = (shown(value, group.intervals.get(name)) for name, value in group.figures.items())
+    return [f"{group.n:,}", *figures]

@@ -1,0 +1,139 @@
+"""Figures out of labels, verdicts and scores: scikit-learn and NumPy, no files.
+
+A figure that the rows can't give (the recall of a class that none has, say) is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
+
+from evaluation.rows import Label
+from proxy.types import Verdict
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Indexes = NDArray[np.int64]
+Figures = Mapping[str, float]
+Interval = tuple[float, float]
+
+BINS = 10
+RESAMPLES = 1000
+SEED = 7
+_OUTER = (2.5, 97.5)
+"""Percentiles that hold 95% between them."""
+_THREE = (Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
+_OTHER = len(_THREE)
+"""The code of a verdict that is none of the three, and so always wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Rows with scores in one tenth of [0, 1]: how many, their mean score, the share that is supported."""
+
+    count: int
+    score: float
+    supported: float
+
+
+def two_way(supported: Flags, called: Flags, scores: Floats) -> Figures:
+    """Accuracy and its kin of the verdicts `called`, AUC and ECE of the scores; all arrays of shape (n,).
+
+    Means over classes are over those that the rows have. AUC needs both.
+    """
+    _, recall, f1, rows = precision_recall_fscore_support(
+        supported, called, labels=[True, False], zero_division=0
+    )
+    there = rows > 0
+    return {
+        "accuracy": float((supported == called).mean()),
+        "balanced_accuracy": float(recall[there].mean()),
+        "recall.supported": float(recall[0]) if there[0] else math.nan,
+        "recall.not_supported": float(recall[1]) if there[1] else math.nan,
+        "macro_f1": float(f1[there].mean()),
+        "auc": float(roc_auc_score(supported, scores)) if there.all() else math.nan,
+        "ece": expected_calibration_error(supported, scores),
+    }
+
+
+def three_way(truth: Indexes, called: Indexes) -> Figures:
+    """Accuracy, macro-F1 and recalls out of `three_way_codes`; means over the labels that the rows have."""
+    codes = list(range(len(_THREE)))
+    _, recall, f1, rows = precision_recall_fscore_support(truth, called, labels=codes, zero_division=0)
+    there = rows > 0
+    recalls = {
+        f"recall.{label}": float(value)
+        for label, value, known in zip(_THREE, recall, there, strict=True)
+        if known
+    }
+    return {"accuracy": float((truth == called).mean()), "macro_f1": float(f1[there].mean()), **recalls}
+
+
+def three_way_codes(labels: Sequence[Label], verdicts: Sequence[Verdict]) -> tuple[Indexes, Indexes] | None:
+    """Per row whose label is one of the three its code and that of the verdict, shape (n,) each.
+
+    None where labels are two-way.
+    """
+    if not {"contradicted", "unsupported"} & set(labels):
+        return None
+    told = [
+        (_THREE.index(Verdict(label)), _THREE.index(verdict) if verdict in _THREE else _OTHER)
+        for label, verdict in zip(labels, verdicts, strict=True)
+        if label != "not_supported"
+    ]
+    codes = np.array(told, dtype=np.int64)
+    return codes[:, 0], codes[:, 1]
+
+
+def share(flags: Flags) -> float:
+    """How many of them are set; NaN of none."""
+    return float(flags.mean()) if flags.size else math.nan
+
+
+def majority(codes: Flags | Indexes) -> float:
+    """The accuracy of always saying what is most frequent."""
+    return float(np.unique(codes, return_counts=True)[1].max() / len(codes))
+
+
+def calibration_bins(supported: Flags, scores: Floats) -> list[Bin]:
+    """The bins that have rows, ascending; of equal width, the upper end belonging to the next but for 1."""
+    held = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+    return [
+        Bin(int(rows.sum()), float(scores[rows].mean()), float(supported[rows].mean()))
+        for rows in (held == at for at in range(BINS))
+        if rows.any()
+    ]
+
+
+def expected_calibration_error(supported: Flags, scores: Floats) -> float:
+    """The mean gap between score and share supported over the bins, weighted by their rows.
+
+    Guo et al. 2017, "On Calibration of Modern Neural Networks", equation 3. Unlike there the score is
+    P(supported), not the confidence in the verdict: 0.1 is right where one row in ten is supported.
+    """
+    bins = calibration_bins(supported, scores)
+    return sum(one.count * abs(one.score - one.supported) for one in bins) / len(scores)
+
+
+def intervals(
+    figures: Callable[[Indexes], Figures], rows: int, resamples: int = RESAMPLES, seed: int = SEED
+) -> dict[str, Interval]:
+    """95% percentile bootstrap intervals (Efron and Tibshirani 1993, section 13.3) of what `figures` gives.
+
+    `figures` is called with the row numbers of each resample, shape (rows,). Resamples that can't give a
+    figure don't count; one that none can give has no interval. The same for the same arguments.
+    """
+    chance = np.random.default_rng(seed)
+    drawn = [figures(chance.integers(rows, size=rows)) for _ in range(resamples)]
+    found: dict[str, Interval] = {}
+    for name in dict.fromkeys(name for one in drawn for name in one):
+        values = np.array([one[name] for one in drawn if not math.isnan(one.get(name, math.nan))])
+        if values.size:
+            low, high = np.percentile(values, _OUTER)
+            found[name] = float(low), float(high)
+    return found

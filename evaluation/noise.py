@@ -1,0 +1,51 @@
+"""Pairs with more text than they need: other text around the evidence, irrelevant passages beside it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from evaluation.rows import CorpusRow, DataError, read_corpus
+from proxy.steps.judge import JOINT
+from proxy.types import Pair
+
+Place = Literal["after", "before"]
+
+AROUND = 50_000
+"""Bytes of other text, half of it before the evidence and half after."""
+
+
+def read_noise(path: Path) -> list[CorpusRow]:
+    """The passages of a corpus that have text. Raises `DataError`."""
+    corpus = [row for row in read_corpus(path) if row.text.strip()]
+    if len({row.title for row in corpus}) < 2:
+        raise DataError(f"{path}: passages of at least two titles are needed, to put one among the others.")
+    return corpus
+
+
+def surrounded(pair: Pair, corpus: Sequence[CorpusRow], chance: random.Random) -> Pair:
+    """The pair, its evidence between paragraphs of other titles: `AROUND` bytes in UTF-8 or some more."""
+    before, after = ("\n\n".join(_other_text(pair.title, corpus, chance)) for _ in range(2))
+    return replace(pair, evidence=f"{before}\n\n{pair.evidence}\n\n{after}")
+
+
+def beside(
+    pair: Pair, corpus: Sequence[CorpusRow], passages: int, place: Place, chance: random.Random
+) -> Pair:
+    """The pair, its evidence joined to `passages` random ones, as the proxy joins what it checks together."""
+    others = [row.text for row in chance.choices(corpus, k=passages)]
+    return replace(
+        pair, evidence=JOINT.join([pair.evidence, *others] if place == "after" else [*others, pair.evidence])
+    )
+
+
+def _other_text(title: str, corpus: Sequence[CorpusRow], chance: random.Random) -> Iterator[str]:
+    held = 0
+    while held < AROUND // 2:
+        row = chance.choice(corpus)
+        if row.title != title:
+            held += len(row.text.encode())
+            yield row.text

@@ -1,0 +1,73 @@
+"""The sentences of an evidence that an NLI model reads: those that say most of the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proxy.backends.checkers.builtin.windows import EvidenceView, Unit, Window
+
+BUDGET = 90
+"""Tokens of evidence that are read, unless the window alone has more: about 120 word pieces."""
+_WORTH = 0.06
+"""What another sentence must add, as a share of the claim's units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """A claim, or a piece of one that starts at `offset`, and the sentences of the evidence to read."""
+
+    text: str
+    claim: str
+    offset: int
+
+
+def excerpt(units: Mapping[Unit, float], evidence: EvidenceView, window: Window) -> tuple[int, ...]:
+    """Indexes of the sentences to read, in order: the window, then of its page what adds most of the claim
+    until `BUDGET`, then the sentence before the window (whom "he" means) where there is room.
+
+    Linear in the evidence for each sentence that is added.
+    """
+    chosen = set(range(window.first, window.last + 1))
+    page = evidence.pages[window.first]
+    left = BUDGET - sum(_length(evidence, at) for at in chosen)
+    open_units: dict[Unit, float] = {unit: weight for unit, weight in units.items() if isinstance(unit, str)}
+    worth = _WORTH * sum(open_units.values())
+    for at in chosen:
+        _take(open_units, evidence, at)
+    while left > 0 and open_units:
+        gains = {
+            at: sum(open_units[unit] for unit in said if unit in open_units)
+            for at, said in enumerate(evidence.units)
+            if at not in chosen and evidence.pages[at] == page and _length(evidence, at) <= left
+        }
+        best = max(gains, key=lambda at: (gains[at], -abs(at - window.first)), default=None)
+        if best is None or gains[best] <= worth:
+            break
+        chosen.add(best)
+        left -= _length(evidence, best)
+        _take(open_units, evidence, best)
+    before = window.first - 1
+    if before >= 0 and evidence.pages[before] == page and _length(evidence, before) <= left:
+        chosen.add(before)
+    return tuple(sorted(chosen))
+
+
+def excerpt_text(evidence: EvidenceView, sentences: tuple[int, ...]) -> str:
+    """The sentences' text; where some are left out between two, an ellipsis stands."""
+    parts: list[str] = []
+    for at, last in zip(sentences, (None, *sentences), strict=False):
+        start, end = evidence.sentences[at]
+        gap = "" if last is None else " " if at == last + 1 else " … "
+        parts.append(gap + evidence.text[start:end].strip())
+    return "".join(parts)
+
+
+def _length(evidence: EvidenceView, at: int) -> int:
+    first, last = evidence.bounds[at]
+    return last - first
+
+
+def _take(open_units: dict[Unit, float], evidence: EvidenceView, at: int) -> None:
+    for unit in evidence.units[at]:
+        open_units.pop(unit, None)

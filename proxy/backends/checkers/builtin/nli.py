@@ -1,0 +1,168 @@
+"""The NLI model: the packaged MiniLM with our adapter merged in. It tells which words it doubts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from transformers import AutoTokenizer
+
+from proxy.backends.checkers.builtin.alignment import load_base
+from proxy.backends.checkers.builtin.excerpt import Extract
+from proxy.backends.checkers.builtin.tensors import TokenPair, batches, join, stacked
+from proxy.backends.encoder import Precision, dtype_of, packaged_folder, quiet
+from proxy.errors import ConfigError
+
+ADAPTER = "adapter.safetensors"
+LONGEST_CLAIM = 200
+"""Word pieces of a claim that are read at once; a longer one is read in pieces, and its worst counts."""
+WINDOW = 384
+"""Word pieces of claim and excerpt together; most excerpts are far shorter."""
+_TOKENS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """The probabilities of the classes, and of each word piece of the claim (start, end) that it is *not*
+    borne out."""
+
+    supported: float
+    contradicted: float
+    unsupported: float
+    words: tuple[tuple[int, int, float], ...]
+
+
+class EntailmentModel(Protocol):
+    """What tells entailed claims from others."""
+
+    @property
+    def version(self) -> str:
+        """A checksum of what the probabilities depend on."""
+        ...
+
+    def entailments(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        """Of (excerpt, claim) pairs, in order."""
+        ...
+
+
+class NLI:
+    """Implements `EntailmentModel`. Blocking.
+
+    Args:
+        base: folder of the base model, None for the packaged all-MiniLM-L6-v2.
+        adapter: the adapter's safetensors file, None for the package's own.
+        precision: as the encoder's; bfloat16 halves the time where the processor has it.
+
+    Raises:
+        ConfigError: a file is missing or broken, or the adapter is of another model.
+    """
+
+    def __init__(
+        self,
+        base: Path | None = None,
+        adapter: Traversable | None = None,
+        precision: Precision = "auto",
+    ) -> None:
+        folder = base or packaged_folder()
+        file = adapter or resources.files(__package__).joinpath(ADAPTER)
+        try:
+            content = file.read_bytes()
+            with quiet():
+                model = load_base(folder)
+                self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            merge(model, load_tensors(content))
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise ConfigError(
+                f"The built-in checker's NLI model ({file} on {folder}) can't be used: {reason}. "
+                "Install Vouch again, or make it with `python -m training`."
+            ) from error
+        self._version = hashlib.sha256(content).hexdigest()[:12]
+        model.encoder.to(dtype_of(precision))
+        self._model = model.eval()
+
+    @property
+    def version(self) -> str:
+        """The adapter's checksum."""
+        return self._version
+
+    def entailments(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        """One per pair. A claim of more than `LONGEST_CLAIM` word pieces is read in pieces: the least
+        supported one decides."""
+        if not pairs:
+            return []
+        claims = self._tokenizer(
+            [claim for _, claim in pairs], add_special_tokens=False, return_offsets_mapping=True
+        )
+        excerpts = self._tokenizer([excerpt for excerpt, _ in pairs], add_special_tokens=False)["input_ids"]
+        pieces = [
+            (at, start)
+            for at, ids in enumerate(claims["input_ids"])
+            for start in range(0, max(1, len(ids)), LONGEST_CLAIM)
+        ]
+        read = self._read(
+            [
+                self._joined(excerpts[at], claims["input_ids"][at][start : start + LONGEST_CLAIM])
+                for at, start in pieces
+            ]
+        )
+        found: dict[int, list[Entailment]] = {}
+        for (at, start), (classes, words) in zip(pieces, read, strict=True):
+            spans = claims["offset_mapping"][at][start : start + LONGEST_CLAIM]
+            told = tuple((*span, word) for span, word in zip(spans, words, strict=True))
+            found.setdefault(at, []).append(Entailment(classes[0], classes[1], classes[2], told))
+        return [_worst(found[at]) for at in range(len(pairs))]
+
+    def _joined(self, excerpt: Sequence[int], claim: Sequence[int]) -> TokenPair:
+        return join(excerpt, claim, self._tokenizer.cls_token_id, self._tokenizer.sep_token_id, WINDOW)
+
+    def _read(self, rows: Sequence[TokenPair]) -> list[tuple[list[float], list[float]]]:
+        """Per row the classes' probabilities and those of the claim's tokens."""
+        found: list[tuple[list[float], list[float]]] = [([], [])] * len(rows)
+        with torch.inference_mode():
+            for batch in batches([len(row.ids) for row in rows], _TOKENS):
+                logits = self._model(**stacked([rows[at] for at in batch]))
+                classes, words = logits.classes.softmax(-1).tolist(), logits.words.sigmoid().tolist()
+                for at, one, word in zip(batch, classes, words, strict=False):
+                    found[at] = one, word[rows[at].start : len(rows[at].ids) - 1]
+        return found
+
+
+def entailments(model: EntailmentModel, claims: Sequence[Sequence[Extract]]) -> list[Entailment]:
+    """One per claim, of which each piece is read: the least supported one decides."""
+    pieces = [(at, one) for at, extracts in enumerate(claims) for one in extracts]
+    told = model.entailments([(one.text, one.claim) for _, one in pieces])
+    found: dict[int, list[Entailment]] = {}
+    for (at, one), entailment in zip(pieces, told, strict=True):
+        words = tuple((start + one.offset, end + one.offset, p) for start, end, p in entailment.words)
+        found.setdefault(at, []).append(replace(entailment, words=words))
+    return [_worst(found[at]) for at in range(len(claims))]
+
+
+def merge(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Adds an adapter (Hu et al. 2021: W + BA) to a model in place; what was trained whole is replaced.
+
+    B holds the factor alpha / r already. Raises `KeyError` for a tensor that fits no layer.
+    """
+    weights = dict(model.named_parameters())
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            if name.endswith(".lora_B"):
+                layer = name.removesuffix(".lora_B")
+                weights[f"{layer}.weight"].add_(tensor.float() @ tensors[f"{layer}.lora_A"].float())
+            elif not name.endswith(".lora_A"):
+                weights[name].copy_(tensor.float())
+
+
+def _worst(pieces: Sequence[Entailment]) -> Entailment:
+    least = min(pieces, key=lambda piece: piece.supported)
+    words = tuple(word for piece in pieces for word in piece.words)
+    return Entailment(least.supported, least.contradicted, least.unsupported, words)

@@ -1,0 +1,129 @@
+"""Pairs as the checker sees them: a claim, the best window of its evidence, and what an NLI model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from proxy.backends.checkers.builtin.claims import ClaimView, Lexicon, read_claim
+from proxy.backends.checkers.builtin.excerpt import Extract, excerpt, excerpt_text
+from proxy.backends.checkers.builtin.features import Comparison, compare
+from proxy.backends.checkers.builtin.matching import read_window
+from proxy.backends.checkers.builtin.scope import scope
+from proxy.backends.checkers.builtin.tokens import Token, tokenize
+from proxy.backends.checkers.builtin.windows import (
+    EvidenceReader,
+    EvidenceView,
+    Window,
+    best_window,
+    claim_units,
+)
+from proxy.types import Language, Pair
+
+_AROUND = 3
+"""Sentences on either side of the window whose words count as near."""
+
+
+_PIECE = 120
+"""Tokens of a claim that the NLI model reads at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A claim held against the window of its evidence that says most of it; `quote` is that window's span.
+
+    `extracts` are what an NLI model is to read: one, or of a long claim one for each piece of it.
+    """
+
+    comparison: Comparison
+    quote: tuple[int, int]
+    extracts: tuple[Extract, ...]
+
+
+class Reading:
+    """Reads pairs; each evidence once. Lives as long as one batch."""
+
+    def __init__(self, lexicons: Mapping[Language, Lexicon], reader: EvidenceReader) -> None:
+        self._lexicons = lexicons
+        self._reader = reader
+        self._evidence: dict[str, EvidenceView] = {}
+        self._titles: dict[str, list[Token]] = {}
+        self._claims: dict[tuple[str, str, str], ClaimView] = {}
+
+    def read(self, pair: Pair) -> Read | None:
+        """None where the evidence or the claim has nothing to compare. Linear in the length of both."""
+        claim = self._claim(pair)
+        evidence = self._read(pair.evidence)
+        units = claim_units(claim.tokens, claim.weights)
+        window = best_window(units, len(claim.tokens), evidence)
+        if window is None or not any(claim.weights):
+            return None
+        title = self._title(pair.title)
+        found = read_window(evidence.text, _tokens(evidence, window), title)
+        near = frozenset(token.key for token in (*_around(evidence, window), *title))
+        wider = scope(claim.tokens, evidence, window) if claim.language == "zh" else ()
+        return Read(
+            compare(claim, found, near, wider),
+            (evidence.sentences[window.first][0], evidence.sentences[window.last][1]),
+            tuple(_extracts(claim, evidence, window, pair.title)),
+        )
+
+    def _claim(self, pair: Pair) -> ClaimView:
+        key = (pair.claim, pair.context, pair.question)
+        if key not in self._claims:
+            self._claims[key] = read_claim(pair, self._lexicons)
+        return self._claims[key]
+
+    def _read(self, text: str) -> EvidenceView:
+        if text not in self._evidence:
+            self._evidence[text] = self._reader.read(text)
+        return self._evidence[text]
+
+    def _title(self, title: str) -> list[Token]:
+        if title not in self._titles:
+            self._titles[title] = tokenize(title)
+        return self._titles[title]
+
+
+def _extracts(claim: ClaimView, evidence: EvidenceView, window: Window, title: str) -> Iterator[Extract]:
+    """Each piece of the claim with what the evidence says of it; of a long claim's, within the window."""
+    count = len(claim.tokens)
+    if count > _PIECE:
+        evidence = _within(evidence, window)
+    for first in range(0, count, _PIECE):
+        last = min(first + _PIECE, count)
+        start = 0 if first == 0 else claim.tokens[first].start
+        end = len(claim.text) if last == count else claim.tokens[last].start
+        units = claim_units(claim.tokens[first:last], claim.weights[first:last])
+        own = window if count <= _PIECE else best_window(units, last - first, evidence)
+        text = excerpt_text(evidence, excerpt(units, evidence, own)) if own else ""
+        titled = not title or text.startswith(title)
+        yield Extract(text if titled else f"{title}. {text}", claim.text[start:end], start)
+
+
+def _within(evidence: EvidenceView, window: Window) -> EvidenceView:
+    """The evidence with the window's sentences only."""
+    own = slice(window.first, window.last + 1)
+    return replace(
+        evidence,
+        sentences=evidence.sentences[own],
+        bounds=evidence.bounds[own],
+        units=evidence.units[own],
+        pages=evidence.pages[own],
+    )
+
+
+def _around(evidence: EvidenceView, window: Window) -> list[Token]:
+    """The tokens of a window and of the sentences on either side of it, on the same page."""
+    first, last = max(0, window.first - _AROUND), min(len(evidence.bounds) - 1, window.last + _AROUND)
+    page = evidence.pages[window.first]
+    return [
+        token
+        for at in range(first, last + 1)
+        if evidence.pages[at] == page
+        for token in _tokens(evidence, Window(at, at))
+    ]
+
+
+def _tokens(evidence: EvidenceView, window: Window) -> Sequence[Token]:
+    return evidence.tokens[evidence.bounds[window.first][0] : evidence.bounds[window.last][1]]

@@ -1,0 +1,146 @@
+"""A sequence-classification model, loaded and ready to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from huggingface_hub import hf_hub_download
+from sentence_transformers import CrossEncoder
+
+from proxy.backends.checkers.cross_encoder.classes import Floats, NLILabel, read_classes
+from proxy.backends.checkers.cross_encoder.windows import Window
+from proxy.backends.encoder import Precision, dtype_of, quiet
+from proxy.backends.models import model_checksum
+from proxy.errors import ConfigError
+
+_KEY = "checker.cross_encoder.model"
+_HEAD = "ForSequenceClassification"
+_FALLBACK_WINDOW = 512
+_UNKNOWN_WINDOW = 1_000_000
+"""A tokenizer that doesn't know its model's window names a number far beyond this."""
+
+
+class Classifier:
+    """What sentence-transformers' `CrossEncoder` loads: a local folder, or a hub id with its `revision`.
+
+    Blocking; for one thread at a time. `labels` are the classes where the model does not name them itself.
+
+    Raises:
+        ConfigError: the model can't be found, downloaded or loaded, it is no classifier, or its classes are
+            not understood.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        revision: str | None = None,
+        labels: Sequence[NLILabel] = (),
+        precision: Precision = "auto",
+        trust_remote_code: bool = False,
+    ) -> None:
+        folder = _local(model)
+        self._model = _load(model, folder, revision, precision, trust_remote_code)
+        try:
+            self.classes = read_classes(_names(self._model), labels)
+            self._try_out()
+        except ValueError as error:
+            raise ConfigError(f"The cross-encoder {model} can't be used: {error}.", param=_KEY) from error
+        commit = getattr(self._model.config, "_commit_hash", None) or revision or ""
+        weights = model_checksum(folder) if folder else f"{model}@{commit}"
+        self.version = f"{weights} {self._model.dtype}"
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's own."""
+        return self._model.tokenizer
+
+    @property
+    def max_tokens(self) -> int:
+        """The model's window, with its special tokens."""
+        if self.tokenizer.model_max_length < _UNKNOWN_WINDOW:
+            return int(self.tokenizer.model_max_length)
+        positions = getattr(self._model.config, "max_position_embeddings", None) or _FALLBACK_WINDOW
+        return int(positions) - 2  # two are padding in some models, which is no loss to the others
+
+    def probabilities(self, windows: Sequence[Window]) -> Floats:
+        """Shape (len(windows), classes), all windows computed at once; not finite where the model failed."""
+        rows = {name: [window.inputs[name] for window in windows] for name in windows[0].inputs}
+        inputs = self.tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
+        with torch.inference_mode():
+            outputs = self._model(dict(inputs))["scores"]
+        values: Floats = outputs.float().cpu().numpy().astype(np.float64).reshape(len(windows), -1)
+        return self.classes.probabilities(values)
+
+    def _try_out(self) -> None:
+        """Two pairs of unequal length: what a model can't do at all is known before the first request."""
+        if not self.tokenizer.is_fast:
+            raise ValueError("it has no fast tokenizer (tokenizer.json)")
+        windows = [Window(dict(self.tokenizer(text, "claim")), (0, 0)) for text in ("a", "a longer text")]
+        try:
+            found = self.probabilities(windows)
+        except Exception as error:
+            raise ValueError(f"it fails on two short pairs: {_first_line(error)}") from error
+        if found.shape != (2, len(self.classes.labels)):
+            raise ValueError(f"it has {len(self.classes.labels)} classes but gives {found.shape[1]} values")
+
+
+def _names(model: CrossEncoder) -> dict[int, str]:
+    """The classes' names, as many as the model has outputs."""
+    named = {int(index): str(name) for index, name in (model.config.id2label or {}).items()}
+    return {index: named.get(index, f"LABEL_{index}") for index in range(model.num_labels)}
+
+
+def _local(model: str) -> Path | None:
+    """The folder that `model` names, None for a hub id."""
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return path.resolve()
+    if path.is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
+        raise ConfigError(f"No such cross-encoder folder: {model}", param=_KEY)
+    return None
+
+
+def _load(
+    model: str, folder: Path | None, revision: str | None, precision: Precision, trust_remote_code: bool
+) -> CrossEncoder:
+    """The border: whatever the libraries and the hub raise becomes one line for the operator."""
+    try:
+        with quiet():
+            if (
+                folder is None
+            ):  # one look: without it, every file of a model that isn't there is asked for anew
+                hf_hub_download(model, "config.json", revision=revision)
+            loaded = CrossEncoder(
+                model if folder is None else str(folder),
+                revision=revision,
+                local_files_only=folder is not None,
+                trust_remote_code=trust_remote_code,
+                model_kwargs={"dtype": dtype_of(precision)},
+            ).eval()
+    except Exception as error:
+        advice = (
+            f"check the name and the network, or name a local folder in {_KEY}"
+            if folder is None
+            else "is it a folder with a model and its tokenizer?"
+        )
+        reason = _first_line(error)
+        raise ConfigError(
+            f"The cross-encoder {model} can't be loaded: {reason} — {advice}", param=_KEY
+        ) from error
+    architectures = getattr(loaded.config, "architectures", None) or ["of no known architecture"]
+    if not trust_remote_code and not any(name.endswith(_HEAD) for name in architectures):
+        raise ConfigError(
+            f"The cross-encoder {model} is no classification model but {architectures[0]}: name one that was "
+            f"trained for natural language inference or grounding in {_KEY}.",
+            param=_KEY,
+        )
+    return loaded
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

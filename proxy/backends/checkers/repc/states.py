@@ -1,0 +1,138 @@
+"""A model's hidden states: one vector a layer for each window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from proxy.backends.checkers.repc.reading import Reader, Window
+from proxy.backends.encoder import Precision
+from proxy.backends.models import find_model, load_transformer, model_checksum
+from proxy.errors import ConfigError
+
+States = NDArray[np.float16]
+Pooling = Literal["claim", "cls", "mean"]
+
+_LARGEST = float(np.finfo(np.float16).max)
+_SAME = 1e-4
+_PROBES = ((5, 6, 7), (5, 6, 8))
+
+
+class HiddenStates:
+    """Any encoder or decoder that transformers loads, by its name, a folder or its hub id. Blocking.
+
+    Args:
+        pooling: whose state is a layer's. `claim`: of a decoder the last token's, as RefChecker takes it; of
+            an encoder, which has no token that knows all others alone, the mean of the claim's tokens. `cls`:
+            the first token's. `mean`: the mean of all.
+        max_tokens: of one window, the claim's included.
+
+    Raises:
+        ConfigError: the model can't be found or loaded, or its own window is shorter than `max_tokens`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        max_tokens: int,
+        pooling: Pooling = "claim",
+        precision: Precision = "auto",
+        threads: int | None = None,
+    ) -> None:
+        if threads is not None:
+            torch.set_num_threads(threads)
+        folder = find_model(model)
+        self.name = model
+        self.checksum = model_checksum(folder)
+        self._model, tokenizer = load_transformer(folder, precision, name=model)
+        limit = _limit(self._model.config, tokenizer)
+        if max_tokens > limit:
+            raise ConfigError(f"The model {model} reads at most {limit} tokens, not {max_tokens}.")
+        pad = tokenizer.pad_token_id
+        self._padding = pad if pad is not None else tokenizer.eos_token_id or 0
+        self.causal, self.layers, self.hidden_size = self._probe()
+        self.pooling = pooling
+        self.reader = Reader(tokenizer, max_tokens, causal=self.causal)
+
+    @property
+    def dtype(self) -> str:
+        """What it computes in."""
+        return str(self._model.dtype).removeprefix("torch.")
+
+    def read(self, windows: Sequence[Window]) -> States:
+        """Shape (len(windows), layers, hidden size), computed at once. Layer 1 is the first row.
+
+        The embeddings under the first layer are left out. A window whose states are not all finite is NaN all
+        over; values beyond float16 are brought back to its largest.
+        """
+        length = max(window.length for window in windows)
+        mask = torch.tensor([[1] * one.length + [0] * (length - one.length) for one in windows])
+        inputs = {
+            name: torch.tensor([_padded(one.inputs[name], length, self._fill(name)) for one in windows])
+            for name in windows[0].inputs
+            if name != "attention_mask"
+        }
+        layers = self._forward({**inputs, "attention_mask": mask})
+        weights = torch.tensor([_SHARES[self.pooling](one, length) for one in windows])
+        weights = weights.to(layers[0].device).unsqueeze(2)
+        pooled = torch.stack([(layer.float() * weights).sum(dim=1) for layer in layers], dim=1)
+        finite = pooled.isfinite().all(dim=2, keepdim=True).all(dim=1, keepdim=True)
+        kept = torch.where(finite, pooled.clamp(-_LARGEST, _LARGEST), torch.nan)
+        states: States = kept.half().cpu().numpy()
+        return states
+
+    def _fill(self, name: str) -> int:
+        return int(self._padding) if name == "input_ids" else 0
+
+    def _forward(self, inputs: dict[str, torch.Tensor]) -> Sequence[torch.Tensor]:
+        """The output of each layer, shape (rows, tokens, hidden size)."""
+        with torch.inference_mode():
+            placed = {name: tensor.to(self._model.device) for name, tensor in inputs.items()}
+            output = self._model(**placed, output_hidden_states=True)
+        return list(output.hidden_states[1:])
+
+    def _probe(self) -> tuple[bool, int, int]:
+        """Whether it is a decoder, its layers and its hidden size.
+
+        A decoder's first token knows nothing of those after it: exchanging one leaves it as it is.
+        """
+        self._model.config.use_cache = False
+        size = int(self._model.config.vocab_size)
+        ids = torch.tensor(_PROBES) % size
+        layers = self._forward({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+        one, other = layers[-1][:, 0].float()
+        causal = bool((one - other).norm() <= _SAME * one.norm())
+        return causal, len(layers), layers[-1].shape[-1]
+
+
+def batches(windows: Sequence[Window], size: int) -> Iterator[list[int]]:
+    """The indexes of windows that are computed at once: about equally long ones, for little padding."""
+    by_length = sorted(range(len(windows)), key=lambda at: windows[at].length)
+    for first in range(0, len(by_length), size):
+        yield by_length[first : first + size]
+
+
+def _shares(first: int, last: int, length: int) -> list[float]:
+    """What each of `length` tokens counts in the mean of those from `first` to `last`."""
+    return [1 / (last - first) if first <= at < last else 0.0 for at in range(length)]
+
+
+_SHARES: Mapping[Pooling, Callable[[Window, int], list[float]]] = {
+    "claim": lambda window, length: _shares(*window.claim, length),
+    "cls": lambda _, length: _shares(0, 1, length),
+    "mean": lambda window, length: _shares(0, window.length, length),
+}
+
+
+def _padded(row: Sequence[int], length: int, fill: int) -> list[int]:
+    return [*row, *[fill] * (length - len(row))]
+
+
+def _limit(config: Any, tokenizer: Any) -> int:
+    """The tokens a model can read. Tokenizers that do not know say a number with thirty digits."""
+    return int(min(getattr(config, "max_position_embeddings", None) or 2**30, tokenizer.model_max_length))

@@ -1,0 +1,80 @@
+"""`python -m evaluation noise`: what is put around and beside the evidence, and what comes out."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from evaluation.__main__ import main
+from evaluation.noise import AROUND, Place, beside, read_noise, surrounded
+from proxy.steps.judge import JOINT
+from proxy.types import Pair
+from tests.evaluation.files import town_passages, town_rows, write_lines
+
+PAIR = Pair("It has 20 mills.", "The town has 20 mills.", question="How many?", title="Alder bridge")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_lines(tmp_path / "corpus.jsonl", town_passages())
+
+
+def test_other_text_of_other_titles_stands_on_both_sides_of_the_evidence(corpus: Path) -> None:
+    rows = read_noise(corpus)
+    pair = surrounded(PAIR, rows, random.Random(1))
+    before, after = pair.evidence.split(f"\n\n{PAIR.evidence}\n\n")
+    longest = max(len(row.text.encode()) for row in rows)
+    own = [row.text for row in rows if row.title == PAIR.title]
+    for side in (before, after):
+        assert AROUND / 2 <= len(side.replace("\n\n", "").encode()) < AROUND / 2 + longest
+        assert not any(text in side for text in own)
+    assert (pair.claim, pair.question, pair.title) == (PAIR.claim, PAIR.question, PAIR.title)
+
+
+@pytest.mark.parametrize(("place", "at"), [("after", 0), ("before", -1)])
+def test_irrelevant_passages_are_joined_as_the_proxy_joins_passages(
+    corpus: Path, place: Place, at: int
+) -> None:
+    rows = read_noise(corpus)
+    parts = beside(PAIR, rows, 4, place, random.Random(1)).evidence.split(JOINT)
+    assert len(parts) == 5
+    assert parts.pop(at) == PAIR.evidence
+    assert set(parts) <= {row.text for row in rows}
+
+
+def test_errors_in_noise_and_scores_beside_it_come_out(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_lines(tmp_path / "towns.jsonl", town_rows())
+    arguments = ["noise", "--corpus", str(corpus), "--data", str(data), "--count", "4"]
+    assert main([*arguments, "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["file"], line["corpus"], line["checker"]) == (str(data), str(corpus), "builtin")
+    assert line["unverified"] == 0
+    planted = line["planted"]
+    assert 1 <= planted["n"] <= 4
+    # among towns that are all described alike, an exchanged name may be another town's truth
+    assert 0.5 <= planted["recall"] <= planted["recall_alone"] == 1.0
+    assert planted["false_alarms_alone"] == planted["false_alarms"] == 0.0
+    assert [(one["passages"], one["place"]) for one in line["irrelevant"]] == [
+        (count, place) for count in (1, 4, 20) for place in ("after", "before")
+    ]
+    for one in line["irrelevant"]:
+        assert one["n"] == 4
+        assert 0 <= one["mean"] <= one["p95"] + 1e-9 <= one["max"] + 2e-9
+    assert main(arguments) == 0
+    assert "| 20 | before the evidence |" in capsys.readouterr().out
+
+
+def test_rows_without_a_supported_one_and_a_corpus_of_one_title_are_refused(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write_lines(tmp_path / "rows.jsonl", town_rows()[1:2])
+    assert main(["noise", "--corpus", str(corpus), "--data", str(rows)]) == 2
+    assert "no row is labelled supported" in capsys.readouterr().err
+    one = write_lines(tmp_path / "one.jsonl", town_passages()[:1])
+    assert main(["noise", "--corpus", str(one), "--data", str(rows)]) == 2
+    assert "at least two titles" in capsys.readouterr().err

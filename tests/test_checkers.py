@@ -1,0 +1,108 @@
+"""Settings to checkers: what is loaded, what goes around it, and what is said when it can't be loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from proxy.__main__ import CheckerOption
+from proxy.commands.checkers import load_checkers
+from proxy.config import validate
+from proxy.errors import ConfigError
+from proxy.settings import Checker as CheckerSettings
+from proxy.settings import CheckerName
+from proxy.types import Chat, Draft, Pair, Reply, Usage, Verdict
+from tests.backends.checkers.tiny import make_classifier
+from tests.test_cli import one_line, vouch
+
+PAIR = Pair("the claim w1 .", "w2 w3 .")
+UNSURE = (0.6, 0, 0)  # entailment 0.48
+NLI = ("entailment", "neutral", "contradiction")
+
+
+def checker_settings(**checker: Any) -> CheckerSettings:
+    return validate({"checker": checker}).checker
+
+
+class Factual:
+    """An LLM that finds everything factual. Keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Chat] = []
+
+    async def complete(self, chat: Chat) -> Reply:
+        self.asked.append(chat)
+        return Reply((Draft("Answer: Factual", {}),), Usage(7, 2), {})
+
+    def stream(self, chat: Chat) -> Any:
+        raise NotImplementedError
+
+
+def test_the_command_line_names_the_same_checkers() -> None:
+    assert tuple(map(str, CheckerOption)) == get_args(CheckerName)
+
+
+def test_only_what_is_asked_for_is_imported() -> None:
+    code = (
+        "import sys; from proxy.commands.checkers import load_checkers; from proxy.settings import Checker; "
+        "load_checkers(Checker(), ['llm']); print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_checker_that_is_not_configured_is_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match=r"repc is not configured: set checker\.repc\.model"):
+        load_checkers(CheckerSettings(), ["repc"])
+
+
+def test_without_an_llm_there_are_the_local_checkers() -> None:
+    with closing(load_checkers(checker_settings(cascade={"steps": ["builtin", "llm"]}))) as checkers:
+        assert set(checkers.over()) == {"builtin"}
+        assert set(checkers.over(Factual())) == {"builtin", "llm", "cascade"}
+        assert checkers.over(Factual())["builtin"] is checkers.over(Factual())["builtin"]
+
+
+async def test_a_cascade_asks_the_llm_what_the_model_is_unsure_of(tmp_path: Path) -> None:
+    model = make_classifier(tmp_path / "model", NLI, bias=UNSURE)
+    steps = [{"name": "cross_encoder", "sure": [0.2, 0.8]}, "llm"]
+    settings = checker_settings(cross_encoder={"model": str(model)}, cascade={"steps": steps})
+    llm = Factual()
+    with closing(load_checkers(settings, ["cascade"])) as checkers:
+        cascade = checkers.over(llm)["cascade"]
+        unsure, nothing = await cascade.check([PAIR, Pair(PAIR.claim, "")])
+    assert (unsure.verdict, unsure.score, unsure.usage) == (Verdict.SUPPORTED, 1.0, Usage(7, 2))
+    assert (nothing.verdict, nothing.usage) == (Verdict.UNSUPPORTED, Usage())
+    assert len(llm.asked) == 1
+
+
+@pytest.mark.parametrize(("kept", "asked"), [({}, 2), ({"cache_llm": True}, 1)])
+async def test_an_llms_answers_are_kept_where_that_is_wanted(kept: dict[str, bool], asked: int) -> None:
+    llm = Factual()
+    checker = load_checkers(checker_settings(**kept), ["llm"]).over(llm)["llm"]
+    spent = [(await checker.check([PAIR]))[0].usage for _ in range(2)]
+    assert len(llm.asked) == asked
+    assert sum(spent, Usage()) == Usage(7 * asked, 2 * asked)
+
+
+@pytest.mark.parametrize(
+    ("command", "model", "said"),
+    [
+        (["check", "x is y."], "someone/nli", "The cross-encoder someone/nli can't be loaded"),
+        (["serve", "--port", "0"], "./nowhere", "No such cross-encoder folder: ./nowhere"),
+    ],
+)
+def test_a_model_that_is_not_there_stops_the_command(
+    command: list[str], model: str, said: str, tmp_path: Path, example_index: Path
+) -> None:
+    environ = {"HF_HUB_OFFLINE": "1", "VOUCH_CHECKER__CROSS_ENCODER__MODEL": model}
+    done = vouch(
+        *command, "--index", str(example_index), "--checker", "cross_encoder", folder=tmp_path, **environ
+    )
+    assert said in one_line(done)
+    assert done.returncode == 2

@@ -1,0 +1,146 @@
+"""`calibrate`: overlap and what the NLI model says, as one calibrated model per language: `weights.json`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from proxy.backends.checkers.builtin.claims import Lexicon
+from proxy.backends.checkers.builtin.ensemble import INPUTS, asked, inputs, overlap
+from proxy.backends.checkers.builtin.model import LanguageModel
+from proxy.backends.checkers.builtin.nli import EntailmentModel, entailments
+from proxy.backends.checkers.builtin.reading import Read, Reading
+from proxy.backends.checkers.builtin.windows import EvidenceReader
+from proxy.types import Language
+from training.ensemble import FIT, Table, cross_fitted, figures, fit_scaling, out_of_fold
+from training.lexicon import word_weights
+from training.run import TrainingError, read_rows
+from training.samples import CORPORA, SEED, SOURCES, Sample, Source, describe
+
+log = logging.getLogger("training")
+
+_ASKED_AT_ONCE = 256
+
+
+def make_weights(
+    folder: Path,
+    nli: EntailmentModel,
+    adapter: Mapping[str, Any],
+    sources: Sequence[Source] = SOURCES,
+    corpora: Mapping[Language, str] = CORPORA,
+) -> dict[str, Any]:
+    """The whole content of `weights.json`, out of the data in `folder`.
+
+    `adapter` tells how that of `nli` came to be. Raises `TrainingError` where a file is missing.
+    """
+    paths = {*(one.path for one in sources), *corpora.values()}
+    missing = sorted(path for path in paths if not (folder / path).is_file())
+    if missing:
+        raise TrainingError(f"not in {folder}: {', '.join(missing)}")
+    languages = {
+        language: _language_model(
+            folder, language, corpus, [one for one in sources if one.language == language], nli
+        )
+        for language, corpus in corpora.items()
+    }
+    return {
+        "seed": SEED,
+        "adapter": dict(adapter),
+        "sources": describe(folder, sources),
+        "languages": languages,
+    }
+
+
+def render(weights: Mapping[str, Any]) -> str:
+    """The weights as JSON, a list to a line."""
+    text = json.dumps(weights, ensure_ascii=False, indent=1)
+    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda match: f"[{' '.join(match[1].split())}]", text) + "\n"
+
+
+def _language_model(
+    folder: Path, language: Language, corpus: str, sources: Sequence[Source], nli: EntailmentModel
+) -> dict[str, Any]:
+    idf, rarest = word_weights([row["text"] for row in read_rows(folder / corpus)], language)
+    lexicon = Lexicon({word: float(value) for value, words in idf.items() for word in words.split()}, rarest)
+    samples = [(source, one) for source in sources for one in source.read(folder / source.path, source)]
+    kept, reads = _read([one for _, one in samples], lexicon, language)
+    table = _table(language, [samples[at][0] for at in kept], [samples[at][1] for at in kept], reads, nli)
+    log.info("calibrate: %s: %d samples", language, len(kept))
+    folds = table.folds(SEED)
+    fit = FIT[language]
+    odds = out_of_fold(table, folds, fit, SEED)
+    everything = np.ones(len(kept), dtype=np.bool_)
+    scaling = fit_scaling(table, odds, everything)
+    scores, verdicts = cross_fitted(table, odds, folds)
+    measured = {
+        source: dict(figures(table.supported[rows], scores[rows], verdicts[rows]))
+        for source in dict.fromkeys(table.sources.tolist())
+        for rows in [table.sources == source]
+    }
+    for source, row in measured.items():
+        log.info("calibrate: %s %s", source, "  ".join(f"{name}={value}" for name, value in row.items()))
+    return LanguageModel(
+        idf=idf,
+        rarest=rarest,
+        inputs=INPUTS[language],
+        model=fit(table, everything, SEED),
+        slope=scaling.slope,
+        offset=scaling.offset,
+        threshold=scaling.threshold,
+        figures=measured,
+    ).model_dump(mode="json")
+
+
+def _read(samples: Sequence[Sample], lexicon: Lexicon, language: Language) -> tuple[list[int], list[Read]]:
+    """The indexes of those samples that can be read, in that language, and what is read of them."""
+    reading = Reading({"en": lexicon, "zh": lexicon}, EvidenceReader())
+    found = [(at, reading.read(sample.pair)) for at, sample in enumerate(samples)]
+    kept = [(at, read) for at, read in found if read and read.comparison.claim.language == language]
+    return [at for at, _ in kept], [read for _, read in kept]
+
+
+def _table(
+    language: Language,
+    sources: Sequence[Source],
+    samples: Sequence[Sample],
+    reads: Sequence[Read],
+    nli: EntailmentModel,
+) -> Table:
+    names = np.array([source.name for source in sources])
+    share = np.array([float(source.weight) for source in sources])
+    share /= np.array([(names == name).sum() for name in names])
+    roles = np.array([source.role for source in sources])
+    # A Chinese denial is not learnt: a rule of the checker sees to it.
+    denied = np.array([language == "zh" and one.swap == "negation" for one in samples])
+    groups = {group: at for at, group in enumerate(dict.fromkeys(one.group for one in samples))}
+    return Table(
+        values=np.array(_values(reads, nli)),
+        supported=np.array([one.supported for one in samples]),
+        made=np.array([one.made for one in samples]),
+        swapped=np.array([bool(one.swap) for one in samples]),
+        fit=np.where((roles == "fit") & ~denied, share, 0.0),
+        calibration=np.where(roles == "measure", 0.0, share),
+        factors=np.array([read.comparison.factor for read in reads]),
+        groups=np.array([groups[one.group] for one in samples]),
+        sources=names,
+    )
+
+
+def _values(reads: Sequence[Read], nli: EntailmentModel) -> list[tuple[float, ...]]:
+    """The inputs of each, the NLI model asked where the checker would ask it."""
+    found: list[tuple[float, ...]] = []
+    for start in range(0, len(reads), _ASKED_AT_ONCE):
+        batch = reads[start : start + _ASKED_AT_ONCE]
+        language = batch[0].comparison.claim.language
+        values = [overlap(read.comparison) for read in batch]
+        wanted = [at for at, one in enumerate(values) if asked(language, one)]
+        told = entailments(nli, [batch[at].extracts for at in wanted])
+        by_read = dict(zip(wanted, told, strict=True))
+        found += [inputs(language, one, by_read.get(at)) for at, one in enumerate(values)]
+    return found

@@ -1,0 +1,162 @@
+"""`data` and `augment`: the rows that the NLI model learns, each with the excerpt that it would be shown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluation.rows import read_rows as read_labelled
+from evaluation.rows import share_of
+from proxy.backends.checkers.builtin.claims import Lexicon
+from proxy.backends.checkers.builtin.reading import Reading
+from proxy.backends.checkers.builtin.windows import EvidenceReader
+from proxy.types import Pair
+from training.augment.corpora import passages_of
+from training.augment.english import from_passages, from_supported
+from training.augment.rows import Made
+from training.run import Run, TrainingError, checksum, write_rows
+
+log = logging.getLogger("training")
+
+LABELLED = ("train/fever.jsonl", "train/mnli.jsonl", "train/cg2c_doc.jsonl")
+CORPUS = "corpora/wikipedia_en.jsonl"
+REWRITTEN = ("papers/wikiretr-gpt3.json", "papers/wikiretr-gpt4.json")
+"""Passages with a claim that a model wrote of each: taken as supported."""
+JUDGED = ("papers/wikiretr-gpt3-subset-chinese.json", "papers/wikiretr-gpt4-subset-chinese.json")
+"""Those of them that people have judged: kept for measuring."""
+SENTENCES = 24_000
+SEED = 7
+_KEPT_BACK = 10
+"""One group in ten of each labelled file is kept from the NLI model, for the calibration of what it says."""
+_RULES = [
+    Path(__file__).parent / f"augment/{name}.py" for name in ("corpora", "details", "english", "phrasing")
+]
+"""What the rows are made by: when it changes, they are made anew."""
+_SHARES: Mapping[str, float] = {"fever": 1.0, "mnli": 0.5, "wikiretr": 1.0}
+"""Of the rows made of a source's supported ones, the share that is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A labelled pair and where it comes from. `kept` rows are for calibration only."""
+
+    claim: str
+    evidence: str
+    label: str
+    source: str
+    title: str = ""
+    kind: str = ""
+    changed: str = ""
+    kept: bool = False
+
+
+def prepare_data(run: Run, data: Path, lexicon: Lexicon) -> Path:
+    """Labelled rows with their excerpts: `data.jsonl` of the run."""
+    files = [data / name for name in (*LABELLED, *REWRITTEN, *JUDGED)]
+    return _prepared(run, "data.jsonl", files, lambda: labelled(data), lexicon)
+
+
+def prepare_made(run: Run, data: Path, lexicon: Lexicon) -> Path:
+    """Rows made by rule with their excerpts: `made.jsonl` of the run."""
+    files = [data / name for name in (*LABELLED, *REWRITTEN, *JUDGED, CORPUS)]
+    return _prepared(run, "made.jsonl", files, lambda: made(data), lexicon)
+
+
+def labelled(data: Path) -> Iterator[Row]:
+    """The rows of the labelled files, then the rewritten claims."""
+    for name in LABELLED:
+        source = Path(name).stem
+        for row in read_labelled(data / name):
+            pair = row.pair()
+            yield Row(pair.claim, pair.evidence, row.label, source, pair.title, kept=kept_back(pair.evidence))
+    yield from rewritten(data)
+
+
+def made(data: Path) -> Iterator[Row]:
+    """Rows made by rule: of the corpus, then of the supported rows, of which a share is drawn."""
+    chance = random.Random(SEED)
+    yield from (
+        _row(one, "wikipedia") for one in from_passages(passages_of(data / CORPUS, "train"), SENTENCES, SEED)
+    )
+    for source, share in _SHARES.items():
+        supported = [
+            Made(row.claim, row.evidence, "supported", "", row.title)
+            for row in labelled(data)
+            if row.source == source and row.label == "supported" and not row.kept
+        ]
+        for one in from_supported(supported, SEED):
+            if chance.random() < share:
+                yield _row(one, f"{source} made")
+
+
+def rewritten(data: Path) -> Iterator[Row]:
+    """Claims that a model wrote of Wikipedia passages, but for the passages that people judged."""
+    judged = {one["content"] for name in JUDGED for one in _objects(data / name)}
+    for name in REWRITTEN:
+        for one in _objects(data / name):
+            if one["content"] not in judged and share_of(one["title"]) == "train":
+                yield Row(one["claim"], one["content"], "supported", "wikiretr", one["title"])
+
+
+def kept_back(evidence: str) -> bool:
+    """Whether rows of that evidence are for calibration only: one in ten, by its SHA-256."""
+    return int(hashlib.sha256(evidence.encode()).hexdigest(), 16) % _KEPT_BACK == 0
+
+
+def excerpted(row: Row, reading: Reading) -> dict[str, Any] | None:
+    """The row with the excerpt that the NLI model reads of its evidence; None where there is nothing."""
+    read = reading.read(Pair(row.claim, row.evidence, title=row.title))
+    if read is None:
+        return None
+    return {
+        "claim": row.claim,
+        "excerpt": read.extracts[0].text,
+        "label": row.label,
+        "source": row.source,
+        "kind": row.kind,
+        "changed": row.changed,
+    }
+
+
+def _prepared(
+    run: Run, name: str, files: Sequence[Path], rows: Callable[[], Iterable[Row]], lexicon: Lexicon
+) -> Path:
+    """Writes a file of the run, unless it is there and was made of the same files."""
+    missing = [str(file) for file in files if not file.is_file()]
+    if missing:
+        raise TrainingError(f"not there: {', '.join(missing)}")
+    out = run.path(name)
+    made_of = checksum(*files, *_RULES, SEED, SENTENCES, dict(_SHARES), sorted(lexicon.idf.items()))
+    if run.is_done(name, made_of):
+        log.info("%s is up to date", out)
+        return out
+    reading = Reading({"en": lexicon, "zh": lexicon}, EvidenceReader())
+    counts: Counter[str] = Counter()
+
+    def lines() -> Iterator[dict[str, Any]]:
+        for row in rows():
+            line = None if row.kept else excerpted(row, reading)
+            if line is not None:
+                counts[f"{row.source} {row.label}"] += 1
+                yield line
+
+    total = write_rows(out, lines())
+    run.done(name, made_of)
+    log.info("%s: %d rows: %s", name, total, json.dumps(counts))
+    return out
+
+
+def _row(one: Made, source: str) -> Row:
+    return Row(one.claim, one.evidence, one.label, source, one.title, one.kind, one.changed)
+
+
+def _objects(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return found

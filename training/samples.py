@@ -1,0 +1,190 @@
+"""What the calibrated model is made of: where it lies, what it may be used for, its rows as pairs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from evaluation.rows import Row, Share, read_lines
+from proxy.types import Language, Pair, Verdict
+from training.augment.corpora import passages_of
+from training.augment.english import from_passages
+from training.prepare import JUDGED, kept_back
+from training.swaps import make_swaps
+
+Role = Literal["fit", "calibrate", "measure"]
+"""What a source may do: `fit` the models, `calibrate` their scores and set the threshold, or be measured."""
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A labelled pair. Those of one `group` share evidence or a question: no split parts them."""
+
+    pair: Pair
+    verdict: Verdict | None
+    """None where the source does not tell contradicted from unsupported."""
+    group: str
+    swap: str = ""
+    """The kind of detail that was exchanged in it, of a rule-made one."""
+    made: bool = False
+    """Whether a rule made it, of a sentence of a corpus."""
+
+    @property
+    def supported(self) -> bool:
+        """The label that is learnt."""
+        return self.verdict is Verdict.SUPPORTED
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A set of samples. `weight` is what all of them together count, in rows; `most` how many are drawn."""
+
+    name: str
+    path: str
+    language: Language
+    licence: str
+    role: Role
+    read: Callable[[Path, Source], list[Sample]]
+    weight: float = 1000.0
+    most: int | None = None
+
+
+class SampleRow(Row):
+    """A labelled row, with the question that ties it to others."""
+
+    question: str = ""
+
+
+def labelled(path: Path, source: Source) -> list[Sample]:
+    """The rows of a labelled file, at most `source.most` of them."""
+    rows = list(read_lines(path, SampleRow))
+    if source.most is not None and len(rows) > source.most:
+        rows = random.Random(SEED).sample(rows, source.most)
+    return [
+        Sample(row.pair(), row.verdict, f"{source.path}:{group}")
+        for row, group in zip(rows, _groups(rows), strict=True)
+    ]
+
+
+def kept(path: Path, source: Source) -> list[Sample]:
+    """The rows of a file that the NLI model was fitted on which were kept from it."""
+    rows = [row for row in read_lines(path, SampleRow) if kept_back(row.pair().evidence)]
+    return [Sample(row.pair(), row.verdict, f"{source.path}:{row.evidence}") for row in rows]
+
+
+def swapped(*shares: Share) -> Callable[[Path, Source], list[Sample]]:
+    """Sentences of a corpus as they are, and with one detail exchanged."""
+
+    def read(path: Path, source: Source) -> list[Sample]:
+        passages = passages_of(path, *shares)
+        random.Random(SEED).shuffle(passages)
+        return [
+            Sample(
+                Pair(swap.claim, swap.passage.text, title=swap.passage.title),
+                Verdict.CONTRADICTED if swap.slot else Verdict.SUPPORTED,
+                f"{source.path}:{swap.passage.title}",
+                swap.slot or "",
+                made=True,
+            )
+            for swap in make_swaps(passages, source.language, source.most or len(passages), SEED)
+        ]
+
+    return read
+
+
+def made(path: Path, source: Source) -> list[Sample]:
+    """Rows made by rule of the articles that are for calibrating."""
+    return [
+        Sample(
+            Pair(one.claim, one.evidence, title=one.title),
+            Verdict(one.label),
+            f"{source.path}:{one.title}",
+            "" if one.label == "supported" else one.kind,
+            made=True,
+        )
+        for one in from_passages(passages_of(path, "calibrate"), source.most or 1000, SEED)
+    ]
+
+
+def judged(path: Path, source: Source) -> list[Sample]:
+    """Claims that people have judged against the passage they were written of."""
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        Sample(
+            Pair(row["claim"], row["content"], title=row["title"]),
+            Verdict.SUPPORTED if row["human_eval"] else None,
+            f"{source.path}:{row['content']}",
+        )
+        for row in rows
+    ]
+
+
+SOURCES = (
+    Source("fever", "train/fever.jsonl", "en", "CC BY-SA 3.0", "fit", kept, 1000),
+    Source("mnli", "train/mnli.jsonl", "en", "OANC and CC", "fit", kept, 500),
+    Source("cg2c", "train/cg2c_doc.jsonl", "en", "MIT", "fit", kept, 400),
+    Source("wice", "dev/wice_dev.jsonl", "en", "ODC-BY and CC BY-SA", "fit", labelled, 500),
+    Source("fever_symmetric", "dev/fever_symmetric_v02_dev.jsonl", "en", "CC BY-SA 3.0", "fit", labelled),
+    Source("attributionbench", "dev/attributionbench_dev.jsonl", "en", "none stated", "calibrate", labelled),
+    Source("swaps", "corpora/wikipedia_en.jsonl", "en", "CC BY-SA", "fit", swapped("calibrate"), 700),
+    Source("made", "corpora/wikipedia_en.jsonl", "en", "CC BY-SA", "fit", made, 800, 1500),
+    *(Source("wikiretr", name, "en", "MIT", "measure", judged) for name in JUDGED),
+    Source("climate_fever", "dev/climate_fever.jsonl", "en", "none stated", "measure", labelled, most=1500),
+    Source("citecheck", "dev/citecheck_dev.jsonl", "zh", "MIT", "fit", labelled),
+    Source(
+        "swaps",
+        "corpora/wikipedia_zh.jsonl",
+        "zh",
+        "CC BY-SA",
+        "fit",
+        swapped("train", "calibrate"),
+        500,
+        1000,
+    ),
+)
+"""No coefficient is fitted on a set whose licence is not stated."""
+
+CORPORA: Mapping[Language, str] = {
+    "en": "corpora/wikipedia_en.jsonl",
+    "zh": "corpora/wikipedia_zh.jsonl",
+}
+"""What the word weights are counted in."""
+
+
+def describe(folder: Path, sources: Iterable[Source]) -> list[dict[str, Any]]:
+    """What the weights say of what they were made of, checksums included."""
+    return [
+        {
+            "source": source.name,
+            "file": source.path,
+            "sha256": hashlib.sha256((folder / source.path).read_bytes()).hexdigest(),
+            "licence": source.licence,
+            "role": source.role,
+            "weight": source.weight,
+        }
+        for source in sources
+    ]
+
+
+def _groups(rows: Sequence[SampleRow]) -> list[int]:
+    """Per row the first row that it is tied to by equal questions or evidence, however indirectly."""
+    leader = list(range(len(rows)))
+
+    def find(at: int) -> int:
+        while leader[at] != at:
+            leader[at] = leader[leader[at]]
+            at = leader[at]
+        return at
+
+    first: dict[str, int] = {}
+    for at, row in enumerate(rows):
+        for tie in filter(None, (row.evidence, row.question)):
+            one, other = sorted((find(at), find(first.setdefault(tie, at))))
+            leader[other] = one
+    return [find(at) for at in range(len(rows))]
