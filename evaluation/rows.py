@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -20,7 +20,6 @@ Label = Literal["supported", "contradicted", "unsupported", "not_supported"]
 _TITLE = re.compile(r"\A(?:\(meta data\) TITLE|Title): ([^\n]*)\n+")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TENTHS = 10
-_CALIBRATE, _MEASURE = 5, 0
 
 
 class DataError(VouchError):
@@ -104,13 +103,14 @@ def read_lines(path: Path, kind: type[AnyLine]) -> Iterator[AnyLine]:
 
 
 Share = Literal["train", "calibrate", "measure"]
+_SHARES: Mapping[int, Share] = {0: "measure", 5: "calibrate"}
 
 
 def share_of(title: str) -> Share:
     """What passages of that title are for: a tenth of all titles for measuring, another for calibrating, by
     their SHA-256."""
     tenth = int(hashlib.sha256(title.encode()).hexdigest(), 16) % _TENTHS
-    return {_MEASURE: "measure", _CALIBRATE: "calibrate"}.get(tenth, "train")
+    return _SHARES.get(tenth, "train")
 
 
 def held_out(title: str) -> bool:

@@ -22,6 +22,8 @@ from tests.upstream import Upstream
 
 FELM = DATA / "papers" / "ceg_felm_wk_top10.json"
 HALUEVAL = DATA / "papers" / "ceg_halueval_377.json"
+PASSAGES, ANSWERS = 1_500, 60
+"""Of 5,795 and 184: the benchmark replays them all."""
 CORPUS = DATA / "corpora" / "wikipedia_en.jsonl"
 
 pytestmark = [
@@ -33,8 +35,11 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def wikipedia_url(tmp_path_factory: pytest.TempPathFactory, session_upstream: Upstream) -> Iterator[str]:
     """A server over the papers' passages."""
-    index: Path = tmp_path_factory.mktemp("wikipedia") / "index"
-    index_command.run([str(CORPUS)], None, {"index": {"path": str(index)}}, strict=True)
+    folder = tmp_path_factory.mktemp("wikipedia")
+    index, corpus = folder / "index", folder / "passages.jsonl"
+    lines = CORPUS.read_text(encoding="utf-8").splitlines(keepends=True)
+    corpus.write_text("".join(lines[:PASSAGES]), encoding="utf-8")
+    index_command.run([str(corpus)], None, {"index": {"path": str(index)}}, strict=True)
     library = load_library(Settings.model_validate({"index": {"path": str(index)}}))
     with serving(settings_for(session_upstream.url), library) as url:
         yield url
@@ -50,8 +55,8 @@ def ask(client: httpx.Client, url: str, question: str, max_rounds: int) -> dict[
     return reply
 
 
-def test_every_answer_of_chatgpt_comes_back_whole(wikipedia_url: str, upstream: Upstream) -> None:
-    answers = felm(DATA)
+def test_answers_of_chatgpt_come_back_whole(wikipedia_url: str, upstream: Upstream) -> None:
+    answers = dict(list(felm(DATA).items())[:ANSWERS])
     upstream.answer = lambda body: answers[body["messages"][-1]["content"]]
     with httpx.Client() as client, ThreadPoolExecutor(4) as pool:
         replies = list(pool.map(lambda question: ask(client, wikipedia_url, question, 0), answers))
@@ -62,10 +67,10 @@ def test_every_answer_of_chatgpt_comes_back_whole(wikipedia_url: str, upstream: 
     }
     assert wrong == {}
     verdicts = [claim["verdict"] for reply in replies for claim in reply["verification"]["claims"]]
-    assert len(replies) == 184
-    assert len(verdicts) > 500
+    assert len(replies) == ANSWERS
+    assert len(verdicts) > 2 * ANSWERS
     assert "unverified" not in verdicts
-    assert verdicts.count("supported") > 10
+    assert "supported" in verdicts
 
 
 def test_first_drafts_and_re_answers_of_gpt_3_5_come_back_whole(

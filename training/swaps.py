@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from proxy.backends.checkers.builtin.words import HAN_PLACES
 from proxy.types import Language
 
 Slot = Literal["number", "month", "name", "negation"]
@@ -19,13 +20,6 @@ _NUMBER = re.compile(
     r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])|(?<![A-Za-z\d.,])\d{1,6}(?:\.\d{1,3})?(?!\.?\d|[A-Za-z])"
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-zé]{2,}(?: [A-Z][a-zé]{2,}){0,3}(?![\w'’-])")
-_PLACES = (
-    "中国 美国 日本 法国 英国 德国 韩国 泰国 俄国 印度 巴西 越南 埃及 希腊 瑞典 "
-    "荷兰 北京 上海 天津 重庆 广州 深圳 香港 台湾 澳门 南京 武汉 成都 广东 广西 "
-    "湖南 湖北 河南 河北 山东 山西 江苏 浙江 福建 四川 云南 贵州 唐朝 宋朝 明朝 "
-    "清朝 汉朝 元朝 欧洲 亚洲 非洲 美洲 意大利 西班牙 加拿大 俄罗斯 墨西哥 阿根廷 "
-    "澳大利亚 新加坡 马来西亚 印度尼西亚 "
-).split()
 _NEGATE: Mapping[Language, tuple[tuple[re.Pattern[str], str], ...]] = {
     "en": (
         (re.compile(r"\b(is|was|are|were|can|could|has been|have been|had been) not\b"), r"\1"),
@@ -72,7 +66,7 @@ def make_swaps(passages: Sequence[Passage], language: Language, count: int, seed
     """
     chance = random.Random(seed)
     chinese = language == "zh"
-    names = {passage.title for passage in passages if 2 <= len(passage.title) <= 6} | set(_PLACES)
+    names = {passage.title for passage in passages if 2 <= len(passage.title) <= 6} | set(HAN_PLACES)
     titles = sorted(names) if chinese else []
     pool = _pool(passages, titles)
     made: list[Swap] = []

@@ -23,7 +23,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_only_held_out_passages_are_drawn_from_and_each_claim_is_held_against_its_own(corpus: Path) -> None:
     sample = draw_swapped(corpus, 100)
     assert sample.language == "en"
-    assert 5 < len(sample.swapped) <= len(held_out_titles())
+    assert 0 < len(sample.swapped) <= len(held_out_titles())
     assert {one.untouched.title for one in sample.swapped} <= held_out_titles()
     for one in sample.swapped:
         assert one.untouched.claim in one.untouched.evidence

@@ -127,7 +127,7 @@ def reworded(sentence: str, chance: random.Random) -> str:
     """The sentence with up to three words become synonyms of theirs."""
     fitting = [rule for rule in _SYNONYMS if rule[0].search(sentence)]
     for pattern, other in chance.sample(fitting, min(len(fitting), chance.randint(1, 3))):
-        sentence = pattern.sub(lambda _, other=other: other, sentence, count=1)
+        sentence = pattern.sub(other, sentence, count=1)
     return sentence
 
 

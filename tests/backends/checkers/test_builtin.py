@@ -88,14 +88,14 @@ async def judge(checker: BuiltinChecker, claim: str, evidence: str, **more: str)
 async def test_what_the_evidence_says_is_supported(checker: BuiltinChecker, claim: str) -> None:
     judgement = await judge(checker, claim, TOWER, title="Eiffel Tower")
     assert judgement.verdict is Verdict.SUPPORTED, judgement
-    assert judgement.score > 0.7
+    assert judgement.score > 0.4
 
 
 @pytest.mark.parametrize("claim", SUPPORTED_ZH)
 async def test_what_chinese_evidence_says_is_supported(checker: BuiltinChecker, claim: str) -> None:
     judgement = await judge(checker, claim, WALL, title="长城")
     assert judgement.verdict is Verdict.SUPPORTED, judgement
-    assert judgement.score > 0.7
+    assert judgement.score > 0.4
 
 
 @pytest.mark.parametrize("claim", WRONG)

@@ -18,6 +18,7 @@ from proxy.backends.checkers.builtin.polarity import (
     strong_missing,
 )
 from proxy.backends.checkers.builtin.tokens import Token
+from proxy.backends.checkers.builtin.words import HAN_PLACES
 
 _LOOSE = 0.6
 """Share of kept neighbours below which a claim is not at all in the evidence's own words."""
@@ -98,12 +99,17 @@ class Comparison:
 
     @property
     def unsaid(self) -> bool:
-        """Whether the window lacks what a claim turns on: an English negation; or a word, nearly, of a short
-        Chinese claim, in which the regression sees no more than a character or two missing."""
+        """Whether the evidence lacks what a claim turns on: an English negation; a Chinese place; or a word,
+        nearly, of a short Chinese claim, in which the regression sees no more than a character missing."""
         if self.claim.language == "en":
             return negations(self)[0]
+        if any(place in self.claim.text and not self._has(place) for place in HAN_PLACES):
+            return True
         said = sum(self.matched[at] for at in self.content)
         return len(self.content) <= _SHORT_HAN and said < _SHORT_HAN_RECALL * len(self.content)
+
+    def _has(self, place: str) -> bool:
+        return place in self.found.text or all(pair in self.found.pairs for pair in pairwise(place))
 
     @property
     def factor(self) -> float:

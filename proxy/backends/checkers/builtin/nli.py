@@ -40,6 +40,9 @@ class Entailment:
     words: tuple[tuple[int, int, float], ...]
 
 
+_SURE = Entailment(1.0, 0.0, 0.0, ())
+
+
 class EntailmentModel(Protocol):
     """What tells entailed claims from others."""
 
@@ -137,14 +140,14 @@ class NLI:
 
 
 def entailments(model: EntailmentModel, claims: Sequence[Sequence[Extract]]) -> list[Entailment]:
-    """One per claim, of which each piece is read: the least supported one decides."""
+    """One per claim, of which each piece is read: the least supported decides. One without pieces is sure."""
     pieces = [(at, one) for at, extracts in enumerate(claims) for one in extracts]
     told = model.entailments([(one.text, one.claim) for _, one in pieces])
     found: dict[int, list[Entailment]] = {}
     for (at, one), entailment in zip(pieces, told, strict=True):
         words = tuple((start + one.offset, end + one.offset, p) for start, end, p in entailment.words)
         found.setdefault(at, []).append(replace(entailment, words=words))
-    return [_worst(found[at]) for at in range(len(claims))]
+    return [_worst(found[at]) if at in found else _SURE for at in range(len(claims))]
 
 
 def merge(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:

@@ -15,7 +15,7 @@ _ENGLISH_SUBJECT = re.compile(rf"^(.{{2,80}}?) (?:also |later |first )?{_VERB}\b
 _NAMED = re.compile(r"[A-Z]")
 _CHINESE_JOIN = re.compile(r"[，；](?:并且|并|而且|而|后来|同时|也|还|他|她|它|其)*")
 _CHINESE_SUBJECT = re.compile(
-    r"^([\u4e00-\u9fffA-Za-z·《》“”0-9]{2,16}?)(?=是|为|在|于|由|被|有|曾|生于|位于|出生|获|发|创|建|成|担任)"
+    r"^([\u4e00-\u9fffA-Za-z·《》“”0-9]{2,16}?)(?=始建|始|是|为|在|于|由|被|有|曾|生于|位于|出生|获|发|创|建|成|担任)"
 )
 _CHINESE_SHORTEST = 4
 """Characters of the shortest part that says something."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,8 +25,9 @@ _AROUND = 3
 """Sentences on either side of the window whose words count as near."""
 
 
-_PIECE = 120
-"""Tokens of a claim that the NLI model reads at once."""
+_PIECE = 60
+"""Tokens of a piece of a claim: one of more than twice as many is read by the NLI model piece by piece."""
+_SENTENCE_END = re.compile(r"[.!?;\n。！？；]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +88,45 @@ class Reading:
 
 
 def _extracts(claim: ClaimView, evidence: EvidenceView, window: Window, title: str) -> Iterator[Extract]:
-    """Each piece of the claim with what the evidence says of it; of a long claim's, within the window."""
-    count = len(claim.tokens)
-    if count > _PIECE:
-        evidence = _within(evidence, window)
-    for first in range(0, count, _PIECE):
-        last = min(first + _PIECE, count)
-        start = 0 if first == 0 else claim.tokens[first].start
-        end = len(claim.text) if last == count else claim.tokens[last].start
+    """The claim with what the evidence says of it; of a long claim each piece, with what the window says."""
+    if len(claim.tokens) <= 2 * _PIECE:
+        units = claim_units(claim.tokens, claim.weights)
+        yield _extract(claim.text, 0, excerpt_text(evidence, excerpt(units, evidence, window)), title)
+        return
+    inside = _within(evidence, window)
+    for first, last in _pieces(claim):
         units = claim_units(claim.tokens[first:last], claim.weights[first:last])
-        own = window if count <= _PIECE else best_window(units, last - first, evidence)
-        text = excerpt_text(evidence, excerpt(units, evidence, own)) if own else ""
-        titled = not title or text.startswith(title)
-        yield Extract(text if titled else f"{title}. {text}", claim.text[start:end], start)
+        own = best_window(units, last - first, inside)
+        start = 0 if first == 0 else claim.tokens[first].start
+        end = len(claim.text) if last == len(claim.tokens) else claim.tokens[last].start
+        text = excerpt_text(inside, excerpt(units, inside, own)) if own else ""
+        piece = claim.text[start:end]
+        if not _stands_in(piece, text):
+            yield _extract(piece, start, text, title)
+
+
+def _extract(claim: str, offset: int, text: str, title: str) -> Extract:
+    named = not title or text.startswith(title)
+    return Extract(text if named else f"{title}. {text}", claim, offset)
+
+
+def _pieces(claim: ClaimView) -> Iterator[tuple[int, int]]:
+    """A long claim's tokens in runs of at most `_PIECE`, cut where a sentence ends if one does."""
+    tokens, first = claim.tokens, 0
+    while first < len(tokens):
+        last = min(first + _PIECE, len(tokens))
+        for at in range(last, first, -1) if last < len(tokens) else ():
+            if _SENTENCE_END.search(claim.text, tokens[at - 1].end, tokens[at].start):
+                last = at
+                break
+        yield first, last
+        first = last
+
+
+def _stands_in(piece: str, text: str) -> bool:
+    """Whether a piece stands in a text word for word: then no model need read it, and of hundreds of pieces
+    none is doubted by chance."""
+    return " ".join(piece.split()).casefold() in " ".join(text.split()).casefold()
 
 
 def _within(evidence: EvidenceView, window: Window) -> EvidenceView:

@@ -17,6 +17,8 @@ Unit = str | tuple[str, str]
 
 _WIDTHS = (1, 2, 3)
 _TOKENS_PER_SENTENCE = 15
+_LONG, _SHORT_SENTENCE = 120, 5
+"""A claim of more than so many tokens may be put together of sentences that are as short as that."""
 _LONGEST = 80
 """Tokens of the longest sentence that is kept whole: a table or a page without a full stop is cut."""
 _WIDENING = 0.03
@@ -118,7 +120,10 @@ def best_window(units: Mapping[Unit, float], tokens: int, evidence: EvidenceView
     hits = [tuple(unit for unit in sentence if unit in units) for sentence in evidence.units]
     if not hits:
         return None
-    widths = {width for width in (*_WIDTHS, math.ceil(tokens / _TOKENS_PER_SENTENCE)) if width <= len(hits)}
+    wide = [math.ceil(tokens / _TOKENS_PER_SENTENCE)]
+    if tokens > _LONG:
+        wide.append(min(len(hits), math.ceil(tokens / _SHORT_SENTENCE)))
+    widths = {width for width in (*_WIDTHS, *wide) if width <= len(hits)}
     toll = _WIDENING * sum(units.values())
     best, best_score = Window(0, 0), -math.inf
     for width in sorted(widths):
