@@ -9,11 +9,13 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from evaluation.rows import read_rows as read_labelled
 from evaluation.rows import share_of
+from proxy.backends.checkers import builtin
 from proxy.backends.checkers.builtin.claims import Lexicon
 from proxy.backends.checkers.builtin.reading import Reading
 from proxy.backends.checkers.builtin.windows import EvidenceReader
@@ -36,7 +38,11 @@ SEED = 7
 _KEPT_BACK = 10
 """One group in ten of each labelled file is kept from the NLI model, for the calibration of what it says."""
 _RULES = [
-    Path(__file__).parent / f"augment/{name}.py" for name in ("corpora", "details", "english", "phrasing")
+    *(Path(__file__).parent / f"augment/{name}.py" for name in ("corpora", "details", "english", "phrasing")),
+    *(
+        Path(str(resources.files(builtin))) / f"{name}.py"
+        for name in ("claims", "excerpt", "reading", "tokens", "windows")
+    ),
 ]
 """What the rows are made by: when it changes, they are made anew."""
 _SHARES: Mapping[str, float] = {"fever": 1.0, "mnli": 0.5, "wikiretr": 1.0}

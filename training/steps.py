@@ -105,7 +105,7 @@ def report(options: argparse.Namespace) -> None:
     lines = [f"| | {' | '.join(name.replace('_', ' ') for name in names)} |", "|---" * (len(names) + 1) + "|"]
     for language, model in weights["languages"].items():
         for source, row in model["figures"].items():
-            shown = " | ".join(str(row[name]) for name in names)
+            shown = " | ".join(f"{row[name]:g}" for name in names)
             lines.append(f"| {source} ({language}) | {shown} |")
     sys.stdout.write("\n".join(lines) + "\n")
 

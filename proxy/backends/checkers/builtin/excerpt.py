@@ -9,6 +9,9 @@ from proxy.backends.checkers.builtin.windows import EvidenceView, Unit, Window
 
 BUDGET = 90
 """Tokens of evidence that are read, unless the window alone has more: about 120 word pieces."""
+_REACH = 40
+"""Sentences on either side of the window from which others are taken: what stands far off may be about
+anything, and have just the word that is wrong."""
 _WORTH = 0.06
 """What another sentence must add, as a share of the claim's units."""
 
@@ -23,8 +26,8 @@ class Extract:
 
 
 def excerpt(units: Mapping[Unit, float], evidence: EvidenceView, window: Window) -> tuple[int, ...]:
-    """Indexes of the sentences to read, in order: the window, then of its page what adds most of the claim
-    until `BUDGET`, then the sentence before the window (whom "he" means) where there is room.
+    """Indexes of the sentences to read, in order: the window, then of those around it what adds most of the
+    claim until `BUDGET`, then the sentence before the window (whom "he" means) where there is room.
 
     Linear in the evidence for each sentence that is added.
     """
@@ -32,13 +35,15 @@ def excerpt(units: Mapping[Unit, float], evidence: EvidenceView, window: Window)
     page = evidence.pages[window.first]
     left = BUDGET - sum(_length(evidence, at) for at in chosen)
     open_units: dict[Unit, float] = {unit: weight for unit, weight in units.items() if isinstance(unit, str)}
+    first, last = max(0, window.first - _REACH), window.last + _REACH + 1
+    near = list(enumerate(evidence.units))[first:last]
     worth = _WORTH * sum(open_units.values())
     for at in chosen:
         _take(open_units, evidence, at)
     while left > 0 and open_units:
         gains = {
             at: sum(open_units[unit] for unit in said if unit in open_units)
-            for at, said in enumerate(evidence.units)
+            for at, said in near
             if at not in chosen and evidence.pages[at] == page and _length(evidence, at) <= left
         }
         best = max(gains, key=lambda at: (gains[at], -abs(at - window.first)), default=None)
