@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import save_file
 
 from proxy.backends.checkers.builtin.alignment import load_base
-from proxy.backends.checkers.builtin.nli import LONGEST_CLAIM, NLI, merge
+from proxy.backends.checkers.builtin.excerpt import Extract
+from proxy.backends.checkers.builtin.nli import LONGEST_CLAIM, NLI, entailments, merge
 from proxy.errors import ConfigError
 from tests.tiny_models import tiny_encoder
 
@@ -56,6 +57,20 @@ def test_a_long_claim_is_read_to_its_end(nli: NLI) -> None:
 
 def test_no_pairs_give_nothing(nli: NLI) -> None:
     assert nli.entailments([]) == []
+
+
+def test_a_claim_with_nothing_to_read_it_by_is_not_entailed(nli: NLI) -> None:
+    claim = "The Eiffel Tower is in Paris."
+    said, unsaid, half = entailments(
+        nli,
+        [
+            [Extract(TOWER, claim, 0)],
+            [Extract(" ", claim, 0)],
+            [Extract(TOWER, claim, 0), Extract("", "It is tall.", 30)],
+        ],
+    )
+    assert said.supported > 0.5
+    assert unsaid.supported == half.supported == 0
 
 
 def test_empty_texts_are_read(nli: NLI) -> None:

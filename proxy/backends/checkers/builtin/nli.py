@@ -41,6 +41,8 @@ class Entailment:
 
 
 _SURE = Entailment(1.0, 0.0, 0.0, ())
+_NOTHING = Entailment(0.0, 0.0, 1.0, ())
+"""Of a claim with nothing to read it by, which no model is asked about."""
 
 
 class EntailmentModel(Protocol):
@@ -141,9 +143,11 @@ class NLI:
 
 def entailments(model: EntailmentModel, claims: Sequence[Sequence[Extract]]) -> list[Entailment]:
     """One per claim, of which each piece is read: the least supported decides. One without pieces is sure."""
-    pieces = [(at, one) for at, extracts in enumerate(claims) for one in extracts]
+    pieces = [(at, one) for at, extracts in enumerate(claims) for one in extracts if one.text.strip()]
     told = model.entailments([(one.text, one.claim) for _, one in pieces])
-    found: dict[int, list[Entailment]] = {}
+    found: dict[int, list[Entailment]] = {
+        at: [_NOTHING] for at, extracts in enumerate(claims) if any(not one.text.strip() for one in extracts)
+    }
     for (at, one), entailment in zip(pieces, told, strict=True):
         words = tuple((start + one.offset, end + one.offset, p) for start, end, p in entailment.words)
         found.setdefault(at, []).append(replace(entailment, words=words))
