@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from proxy.backends.checkers.builtin.alignment import LABELS, Logits
-from proxy.backends.checkers.builtin.tensors import TokenPair, batches, join, stacked
+from proxy.backends.checkers.builtin.tensors import STEP, TokenPair, join, stacked
 
 NOT_SUPPORTED = len(LABELS)
 """The label of rows that don't tell contradicted from unsupported."""
@@ -20,6 +21,7 @@ _NUMBERS = {**{label: at for at, label in enumerate(LABELS)}, "not_supported": N
 _UNKNOWN = -1
 _WORDS = 0.3
 """What the loss over words counts beside that over classes."""
+_ROWS = 8
 _CHUNK = 4000
 """Rows among which those of one length are looked for, so that batches differ from epoch to epoch."""
 
@@ -72,10 +74,24 @@ def shuffled(data: Sequence[Encoded], tokens: int, seed: int) -> list[list[int]]
     found: list[list[int]] = []
     for start in range(0, len(order), _CHUNK):
         chunk = order[start : start + _CHUNK]
-        grouped = batches([len(data[at].pair.ids) for at in chunk], tokens)
+        grouped = _alike([len(data[at].pair.ids) for at in chunk], tokens)
         found += [[chunk[at] for at in batch] for batch in grouped]
     chance.shuffle(found)
     return found
+
+
+def _alike(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Indexes of rows whose lengths are padded alike, in batches of few shapes: a training step costs most
+    where the shape is new."""
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for at, length in enumerate(lengths):
+        groups[-(-length // STEP) * STEP].append(at)
+    return [
+        group[start : start + size]
+        for length, group in sorted(groups.items(), reverse=True)
+        for size in [max(_ROWS, tokens // length // _ROWS * _ROWS)]
+        for start in range(0, len(group), size)
+    ]
 
 
 def tensors(rows: Sequence[Encoded]) -> tuple[dict[str, Tensor], Tensor, Tensor]:

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 
 from proxy.backends.checkers.builtin.alignment import Logits, load_base
 from proxy.backends.checkers.builtin.nli import NLI, merge
-from proxy.backends.checkers.builtin.tensors import TokenPair, batches, join, stacked
+from proxy.backends.checkers.builtin.tensors import TokenPair, join, stacked
 from tests.tiny_models import tiny_encoder
 from training.batches import NOT_SUPPORTED, Encoded, encode, loss, shuffled, tensors
 from training.lora import Settings, adapted, exported, fit
@@ -154,13 +154,6 @@ def test_every_row_is_in_one_batch_each_epoch() -> None:
         assert sorted(at for batch in found for at in batch) == list(range(100))
     assert shuffled(tokenizer_free, 256, 1) == shuffled(tokenizer_free, 256, 1)
     assert shuffled(tokenizer_free, 256, 1) != shuffled(tokenizer_free, 256, 2)
-
-
-def test_batches_keep_to_their_tokens() -> None:
-    lengths = [5, 17, 33, 64, 65] * 20
-    for batch in batches(lengths, 512):
-        padded = -(-max(lengths[at] for at in batch) // 16) * 16
-        assert len(batch) <= max(8, 512 // padded)
 
 
 def _pairs(count: int) -> list[TokenPair]:
