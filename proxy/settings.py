@@ -7,7 +7,16 @@ from typing import Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from proxy.types import CitationStyle, RetrievalMode
+from proxy.types import (
+    Aggregation,
+    CitationStyle,
+    EvidenceSource,
+    Granularity,
+    OnUnsupported,
+    RegenerationMode,
+    RetrievalMode,
+    UpstreamCitations,
+)
 
 CheckerName = Literal["builtin", "llm", "cross_encoder", "repc", "cascade"]
 StepName = Literal["builtin", "llm", "cross_encoder", "repc"]
@@ -76,8 +85,28 @@ class Encoder(Section):
     threads: int | None = Field(None, ge=1)
 
 
+class Extractor(Section):
+    """The LLM that takes sentences apart into triplets."""
+
+    model: str | None = None
+    sentences: int = Field(10, ge=1, le=100)
+    concurrency: int = Field(8, ge=1, le=256)
+    timeout: float = Field(30.0, gt=0)
+    params: dict[str, object] = {"temperature": 0, "max_tokens": 2048}
+
+
+class Claims(Section):
+    """What is checked on its own, and how the verdicts on it add up."""
+
+    granularity: Granularity = "sentence"
+    aggregation: Aggregation = "strict"
+    extractor: Extractor = Extractor()
+
+
 class Retrieval(Section):
     """How passages are found for a claim."""
+
+    evidence: EvidenceSource = "corpus"
 
     mode: RetrievalMode = "hybrid"
     top_k: int = Field(5, ge=1, le=100)
@@ -90,6 +119,7 @@ class LLMChecker(Section):
 
     model: str | None = None
     prompt: PromptName = "ceg"
+    claims_per_call: int = Field(1, ge=1, le=50)
     concurrency: int = Field(8, ge=1, le=256)
     timeout: float = Field(30.0, gt=0)
     params: dict[str, object] = {"temperature": 0, "max_tokens": 512}
@@ -214,6 +244,8 @@ class Regeneration(Section):
     """The loop of CEG section 3.4."""
 
     max_rounds: int = Field(1, ge=0, le=10)
+    mode: RegenerationMode = "whole"
+    on_unsupported: OnUnsupported = "keep"
 
 
 class Verification(Section):
@@ -228,6 +260,8 @@ class Citation(Section):
     """How references show in the text."""
 
     style: CitationStyle = "brackets"
+    upstream: UpstreamCitations = "replace"
+    mark_nonfactual: str = Field("", max_length=64)
 
 
 DEFAULT_UPSTREAMS = (Upstream(model="vouch/extractive"), Upstream(model="vouch/demo"))
@@ -240,6 +274,7 @@ class Settings(Section):
     upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
     index: Index = Index()
     encoder: Encoder = Encoder()
+    claims: Claims = Claims()
     retrieval: Retrieval = Retrieval()
     checker: Checker = Checker()
     regeneration: Regeneration = Regeneration()
@@ -252,7 +287,8 @@ class Settings(Section):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"two upstreams are named {name!r}; give one of them another `name`")
-        wanted = self.checker.llm.model
-        if wanted is not None and wanted not in names:
-            raise ValueError(f"checker.llm.model {wanted!r} is no upstream; there are {', '.join(names)}")
+        asked = {"checker.llm": self.checker.llm.model, "claims.extractor": self.claims.extractor.model}
+        for section, wanted in asked.items():
+            if wanted is not None and wanted not in names:
+                raise ValueError(f"{section}.model {wanted!r} is no upstream; there are {', '.join(names)}")
         return self

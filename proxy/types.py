@@ -18,6 +18,12 @@ Vectors = NDArray[np.float32]
 Language = Literal["en", "zh"]
 RetrievalMode = Literal["dense", "lexical", "hybrid"]
 CitationStyle = Literal["brackets", "markdown", "none"]
+Granularity = Literal["sentence", "sub_sentence", "triplet"]
+Aggregation = Literal["strict", "soft", "major"]
+EvidenceSource = Literal["corpus", "request", "both"]
+RegenerationMode = Literal["whole", "claims"]
+OnUnsupported = Literal["keep", "mark", "drop"]
+UpstreamCitations = Literal["replace", "verify", "merge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +100,25 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Triplet:
+    """Subject, relation and object of a claim (RefChecker section 3.1), as its words say them."""
+
+    head: str
+    relation: str
+    tail: str
+
+    def __str__(self) -> str:
+        return f"{self.head} {self.relation} {self.tail}"
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A span of a draft that can be checked on its own: `draft[start:end] == text`.
 
     A citation mark for the claim belongs at `end`. `plain` is the text without Markdown, for retrieval
     and checking. A claim that is not `checkable` (question, greeting, offer, opinion, meta-sentence) is
-    listed, but never looked up.
+    listed, but never looked up. `triplet` is what a part of a sentence says, where it was extracted as one;
+    `plain` then spells it out. `cited` are the numbers that the upstream itself cited behind the claim.
     """
 
     start: int
@@ -107,13 +126,29 @@ class Claim:
     text: str
     plain: str
     checkable: bool = True
+    triplet: Triplet | None = None
+    cited: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a sentence was taken apart into: parts in the order of the draft, none where it is a claim as it is.
+
+    `malformed` counts what an extractor said that could not be read. `error` says why it said nothing.
+    """
+
+    parts: tuple[Claim, ...] = ()
+    malformed: int = 0
+    usage: Usage = Usage()
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """One document of the corpus, or of a request, as plain text.
 
-    `id` is unique in its corpus and the same each time it is read. `sections` are the offsets in `text`,
+    `id` is unique in its corpus and the same each time it is read. `number` is what a client calls a document
+    of its request, if it gave it a number. `sections` are the offsets in `text`,
     ascending, where a section begins, each with its heading; headings are not part of `text`. `title` is
     never empty; `url` may be.
     """
@@ -123,6 +158,7 @@ class Document:
     text: str
     url: str = ""
     sections: tuple[tuple[int, str], ...] = ()
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +257,8 @@ class Finding:
     cited: tuple[Evidence, ...] = ()
     usage: Usage = Usage()
     """What all judgements of the claim cost."""
+    parts: tuple[Finding, ...] = ()
+    """What a claim that was taken apart was decided by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +338,14 @@ class Passages(Protocol):
         ...
 
     def __len__(self) -> int: ...
+
+
+class Extractor(Protocol):
+    """Takes sentences apart into what is checked one by one."""
+
+    async def extract(self, claims: Sequence[Claim], question: str) -> Sequence[Extraction]:
+        """One extraction per claim, in order. Raises nothing: what fails is said in `Extraction.error`."""
+        ...
 
 
 class Checker(Protocol):

@@ -97,7 +97,7 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
         ("server: {prot: 1}", {}, "unknown key 'server.prot'; did you mean 'port'?"),
         ("upstreams: [{model: a/b, api_bas: x}]", {}, "'upstreams.0.api_bas'; did you mean 'api_base'?"),
         ("checker: {llm: {promt: ceg}}", {}, "'checker.llm.promt'; did you mean 'prompt'?"),
-        ("retrieval: {zzz: 1}", {}, "there are mode, top_k, threshold"),
+        ("retrieval: {zzz: 1}", {}, "there are evidence, mode, top_k"),
         ("", {"VOUCH_SERVER__PROT": "1"}, "unknown key 'server.prot'"),
         ("", {"VOUCH_PORT": "1"}, "unknown key 'port'"),
         (

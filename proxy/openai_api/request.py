@@ -13,7 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from proxy.errors import RequestError
 from proxy.settings import CheckerName
 from proxy.steps.marks import strip_marks
-from proxy.types import Chat, CitationStyle, Json, RetrievalMode
+from proxy.types import (
+    Aggregation,
+    Chat,
+    CitationStyle,
+    EvidenceSource,
+    Granularity,
+    Json,
+    OnUnsupported,
+    RegenerationMode,
+    RetrievalMode,
+    UpstreamCitations,
+)
 
 _NOT_FORWARDED = ("vouch", "stream", "stream_options")
 
@@ -36,6 +47,7 @@ class RequestDocument(BaseModel):
     id: str = ""
     title: str = ""
     url: str = ""
+    number: int | None = Field(None, ge=1, le=1_000_000)
 
 
 class RequestOptions(BaseModel):
@@ -50,6 +62,13 @@ class RequestOptions(BaseModel):
     deadline: float | None = Field(None, gt=0)
     citation_style: CitationStyle | None = None
     fail_closed: bool | None = None
+    granularity: Granularity | None = None
+    aggregation: Aggregation | None = None
+    evidence: EvidenceSource | None = None
+    regeneration: RegenerationMode | None = None
+    on_unsupported: OnUnsupported | None = None
+    citations: UpstreamCitations | None = None
+    mark_nonfactual: str | None = Field(None, max_length=64)
     documents: tuple[RequestDocument, ...] | None = Field(None, min_length=1, max_length=1000)
 
 
