@@ -27,7 +27,7 @@ from proxy.backends.checkers.builtin import nli
 from proxy.backends.checkers.builtin.alignment import AlignedEncoder, load_base
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.builtin.tensors import join, stacked
-from proxy.backends.encoder import packaged_folder
+from proxy.backends.models import packaged_folder
 from proxy.steps.sentences import sentence_spans
 from proxy.types import Pair
 

@@ -7,7 +7,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from evaluation.commands import checkers, noise, swaps, wikiretr
+from evaluation.commands import (
+    attributionbench,
+    checkers,
+    citecheck,
+    felm,
+    halueval,
+    halueval_qa,
+    noise,
+    refchecker,
+    swaps,
+    wikibio,
+    wikiretr,
+)
 from proxy.errors import VouchError
 
 
@@ -26,7 +38,19 @@ class Command(Protocol):
         ...
 
 
-_MODULES: tuple[Command, ...] = (checkers, swaps, noise, wikiretr)
+_MODULES: tuple[Command, ...] = (
+    checkers,
+    swaps,
+    noise,
+    wikiretr,
+    felm,
+    wikibio,
+    halueval,
+    citecheck,
+    attributionbench,
+    refchecker,
+    halueval_qa,
+)
 COMMANDS: Mapping[str, Command] = {module.NAME: module for module in _MODULES}
 
 

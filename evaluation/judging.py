@@ -59,6 +59,15 @@ def pooled(parts: Sequence[Judged]) -> Judged:
     )
 
 
+def picked(judged: Judged, rows: Flags) -> Judged:
+    """Those of these rows, flags of shape (n,), with their share of the time."""
+    return Judged(
+        tuple(verdict for verdict, wanted in zip(judged.verdicts, rows, strict=True) if wanted),
+        judged.scores[rows],
+        judged.seconds * float(rows.mean()),
+    )
+
+
 async def judge(checker: Checker, pairs: Iterable[Pair], total: int, shown: str) -> Judged:
     """All judgements of `total` pairs, which are drawn as they are needed. Raises `CheckError`.
 
@@ -67,7 +76,7 @@ async def judge(checker: Checker, pairs: Iterable[Pair], total: int, shown: str)
     verdicts: list[Verdict] = []
     scores: list[float] = []
     seconds = 0.0
-    with _progress(shown, total) as advance:
+    with progress(shown, total) as advance:
         for batch in _batches(pairs):
             begun = time.perf_counter()
             judgements = await checker.check(batch)
@@ -93,7 +102,8 @@ def _probability(score: float) -> float:
 
 
 @contextmanager
-def _progress(shown: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress(shown: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error, where that is a terminal. What it gives is told how many more are done."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -20,9 +20,13 @@ def add_checker_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
 
 
-def add_files_argument(parser: argparse.ArgumentParser, name: str, what: str) -> None:
+def add_files_argument(
+    parser: argparse.ArgumentParser, name: str, what: str, *, required: bool = True
+) -> None:
     """Files, given after one another or with the option repeated."""
-    parser.add_argument(name, type=Path, nargs="+", action="extend", required=True, metavar="FILE", help=what)
+    parser.add_argument(
+        name, type=Path, nargs="+", action="extend", required=required, metavar="FILE", help=what
+    )
 
 
 def add_resamples_argument(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +36,13 @@ def add_resamples_argument(parser: argparse.ArgumentParser) -> None:
         type=counted,
         default=RESAMPLES,
         help=f"bootstrap resamples for the intervals; default: {RESAMPLES}",
+    )
+
+
+def add_count_argument(parser: argparse.ArgumentParser, what: str, default: int) -> None:
+    """How many of what is drawn at random."""
+    parser.add_argument(
+        "--count", type=counted, default=default, metavar="N", help=f"{what}; default: {default}"
     )
 
 

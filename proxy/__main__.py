@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from proxy import __version__
-from proxy.errors import VouchError
+from proxy.errors import RequestError, VouchError
 
 
 class CheckerOption(StrEnum):
@@ -156,21 +156,39 @@ def check(
     json: Annotated[
         bool, typer.Option("--json", help="Print content, references and verification as on the wire.")
     ] = False,
+    cited: Annotated[
+        bool, typer.Option("--cited", help="Check the text's own `[n]` against `--documents` instead.")
+    ] = False,
+    documents: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="What `[1]`, `[2]`, … stand for: a file, a folder's files in sorted order, or a .jsonl file "
+            "of `text` and, where they have one, `number`. May be given several times.",
+        ),
+    ] = None,
 ) -> None:
     """Check a text against the index: each claim coloured by its verdict, references below.
 
-    Ends with 0 when nothing is nonfactual, else with 3.
+    Ends with 0 when nothing is nonfactual, else with 3; with `--cited`, with 3 when a statement is not fully
+    supported by what it cites.
 
     Examples:
 
     - `vouch check "The Eiffel Tower was completed in 1889." --index index`
 
     - `pbpaste | vouch check - --index index --json`
+
+    - `vouch check --cited --documents sources/ "The Eiffel Tower was completed in 1889.[1]"`
     """
+    if cited != bool(documents):
+        raise RequestError("`--cited` and `--documents` belong together: what do the citations stand for?")
     overrides = _sections(
         index=_given(path=index and str(index)), checker=_given(name=checker and str(checker))
     )
-    _run("check", text=text, config=config, overrides=overrides, question=question, as_json=json)
+    options: dict[str, Any] = {"text": text, "config": config, "overrides": overrides}
+    command, own = ("cited", {"documents": documents}) if cited else ("check", {})
+    _run(command, **options, **own, question=question, as_json=json)
 
 
 @app.command()

@@ -15,11 +15,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from proxy.asked import Asked
 from proxy.backends.upstream.endpoint import Forwarded
 from proxy.chat import ChatService
+from proxy.citation_checks import CitationService
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError, VouchError
 from proxy.gate import Gate
 from proxy.middleware import CancelOnDisconnect, Keys, RequestId, bearer
+from proxy.openai_api.citations import parse_check
 from proxy.openai_api.errors import error_headers, error_object, error_status
 from proxy.openai_api.models import find_model, model_object, model_objects
 from proxy.openai_api.passages import passage_object, passage_page
@@ -37,7 +40,8 @@ FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
 def create_app(parts: Parts, settings: Settings) -> Starlette:
     """The application over parts that are ready. They are closed when it shuts down."""
     gate = Gate(settings.server.max_concurrency, settings.server.max_queue)
-    endpoints = Endpoints(parts, settings, ChatService(parts, settings, gate))
+    chats, citations = ChatService(parts, settings, gate), CitationService(parts, settings, gate)
+    endpoints = Endpoints(parts, settings, chats, citations)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -49,6 +53,7 @@ def create_app(parts: Parts, settings: Settings) -> Starlette:
     return Starlette(
         routes=[
             Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
+            Route("/v1/citations/check", endpoints.check_citations, methods=["POST"]),
             *(Route(f"/v1/{route}", endpoints.forward, methods=["POST"]) for route in FORWARDED),
             Route("/v1/models", endpoints.models),
             Route("/v1/models/{name:path}", endpoints.model),
@@ -73,13 +78,19 @@ class Endpoints:
     parts: Parts
     settings: Settings
     chats: ChatService
+    citations: CitationService
 
     async def chat(self, request: Request) -> Response:
         """A checked reply."""
         body = await self._body(request)
         # A long history takes a while to clean, which must not hold up the other chats.
-        chat = await asyncio.to_thread(parse_chat, body, bearer(request.headers))
+        chat = await asyncio.to_thread(parse_chat, body, bearer(request.headers), self._signs)
         return await self.chats.respond(chat, str(request.base_url))
+
+    async def check_citations(self, request: Request) -> Response:
+        """Whether an answer's citations bear it out."""
+        check = await asyncio.to_thread(parse_check, await self._body(request))
+        return JSONResponse(await self.citations.check(check))
 
     async def forward(self, request: Request) -> Response:
         """The upstream's own answer, as it comes."""
@@ -119,6 +130,11 @@ class Endpoints:
         count = len(self.parts.passages)
         body = {"status": "ready", "passages": count, "models": list(self.parts.models)}
         return JSONResponse(body) if count else JSONResponse({**body, "status": "empty index"}, 503)
+
+    @property
+    def _signs(self) -> tuple[str, ...]:
+        """What may stand behind claims that failed in replies that come back."""
+        return (Asked(self.settings).sign,)
 
     async def _body(self, request: Request) -> Json:
         """The request's JSON object, read no further than the limit."""

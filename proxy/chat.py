@@ -6,26 +6,36 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from proxy.asked import Asked
 from proxy.backends.upstream.streamed import Streamed
-from proxy.errors import RequestError, VouchError
+from proxy.errors import VouchError
 from proxy.gate import Gate
 from proxy.openai_api.errors import error_object
 from proxy.openai_api.models import find_model
-from proxy.openai_api.request import ChatRequest, RequestOptions
+from proxy.openai_api.request import ChatRequest
 from proxy.openai_api.response import Choice, choices, completion, usage
 from proxy.openai_api.stream import DONE, Chunks, event
 from proxy.parts import Model, Parts
-from proxy.pipeline import Answer, Options, Pipeline
+from proxy.pipeline import Answer, Pipeline
 from proxy.settings import Settings
-from proxy.types import LLM, Checker, Document, Json, Passage, Retriever
+from proxy.sources import Sources, open_sources
+from proxy.types import LLM, Json, Passage
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, and what it was held against."""
+
+    answer: Answer
+    sources: Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +56,8 @@ class ChatService:
         return await (self._stream if request.stream else self._whole)(request, model, base_url)
 
     async def _whole(self, request: ChatRequest, model: Model, base_url: str) -> Response:
-        answer = await self._answer(request, model, model.llm)
-        return JSONResponse(completion(answer, self._choices(request, answer, base_url)))
+        answered = await self._answer(request, model, model.llm)
+        return JSONResponse(completion(answered.answer, self._choices(request, answered, base_url)))
 
     async def _stream(self, request: ChatRequest, model: Model, base_url: str) -> Response:
         started = asyncio.Event()
@@ -66,7 +76,7 @@ class ChatService:
         return EventStream(self._events(request, work, chunks, base_url), work.cancel)
 
     async def _events(
-        self, request: ChatRequest, work: asyncio.Future[Answer], chunks: Chunks, base_url: str
+        self, request: ChatRequest, work: asyncio.Future[Answered], chunks: Chunks, base_url: str
     ) -> AsyncIterator[bytes]:
         """Role, heartbeats while the work goes on, content, finish, usage, done. An error ends it early."""
         try:
@@ -75,12 +85,12 @@ class ChatService:
                 yield event(chunk)
             while not (await asyncio.wait({work}, timeout=self.settings.server.heartbeat))[0]:
                 yield event(chunks.heartbeat())
-            answer = work.result()
-            for index, choice in enumerate(self._choices(request, answer, base_url)):
-                for chunk in chunks.content(index, choice, answer.reply.raw):
+            answered = work.result()
+            for index, choice in enumerate(self._choices(request, answered, base_url)):
+                for chunk in chunks.content(index, choice, answered.answer.reply.raw):
                     yield event(chunk)
             if request.include_usage:
-                yield event(chunks.usage_chunk(usage(answer)))
+                yield event(chunks.usage_chunk(usage(answered.answer)))
         except VouchError as error:
             yield event(error_object(error))
         except Exception as error:
@@ -115,12 +125,12 @@ class ChatService:
             yield event(error_object(error))
         yield DONE
 
-    async def _answer(self, request: ChatRequest, model: Model, llm: LLM) -> Answer:
+    async def _answer(self, request: ChatRequest, model: Model, llm: LLM) -> Answered:
         begun = time.perf_counter()
+        asked = Asked(self.settings, request.options)
         async with self.gate.place():
-            checker = self._checker(request, model)
-            retriever = await self._retriever(request.options)
-            pipeline = Pipeline(llm, retriever, checker, self._options(request))
+            sources = await open_sources(self.parts, self.settings.retrieval, request)
+            pipeline = Pipeline(llm, asked.verifier(model, sources), asked.pipeline_options(request.format))
             answer = await pipeline.answer(request.chat)
         log.info(
             "%s: %d claims, %d nonfactual, %d rounds, %.0f ms",
@@ -130,50 +140,12 @@ class ChatService:
             sum(len(outcome.attempts) - 1 for outcome in answer.outcomes),
             1000 * (time.perf_counter() - begun),
         )
-        return answer
+        return Answered(answer, sources)
 
-    def _options(self, request: ChatRequest) -> Options:
-        settings = self.settings
-        configured = Options(
-            max_rounds=settings.regeneration.max_rounds,
-            top_k=settings.retrieval.top_k,
-            max_claims=settings.verification.max_claims,
-            deadline=settings.verification.deadline,
-            format=request.format,
-        )
-        asked = request.options.model_dump(include={"max_rounds", "top_k", "deadline"}, exclude_none=True)
-        return replace(configured, **asked)
-
-    def _checker(self, request: ChatRequest, model: Model) -> Checker:
-        name = request.options.checker or self.settings.checker.name
-        if name not in model.checkers:
-            raise RequestError(
-                f"The checker {name!r} is not configured here; there are {', '.join(model.checkers)}.",
-                param="vouch.checker",
-            )
-        return model.checkers[name]
-
-    async def _retriever(self, options: RequestOptions) -> Retriever:
-        mode = options.retrieval or self.settings.retrieval.mode
-        if options.documents is None:
-            return self.parts.retrievers[mode]
-        limit = self.settings.retrieval.max_document_chars
-        if sum(len(one.text) for one in options.documents) > limit:
-            raise RequestError(
-                f"The documents are over {limit:,} characters together.", param="vouch.documents"
-            )
-        documents = [
-            Document(one.id or f"document-{n}", one.title or one.id or f"Document {n}", one.text, one.url)
-            for n, one in enumerate(options.documents, 1)
-        ]
-        return await self.parts.over_documents(documents, mode)
-
-    def _choices(self, request: ChatRequest, answer: Answer, base_url: str) -> list[Choice]:
-        style = request.options.citation_style or self.settings.citation.style
-        fail_closed = request.options.fail_closed
-        if fail_closed is None:
-            fail_closed = self.settings.verification.fail_closed
-        return choices(answer, style, self._url_of(base_url), fail_closed=fail_closed)
+    def _choices(self, request: ChatRequest, answered: Answered, base_url: str) -> list[Choice]:
+        asked = Asked(self.settings, request.options)
+        dress = asked.dress(answered.sources, self._url_of(base_url))
+        return choices(answered.answer, dress, fail_closed=asked.fail_closed)
 
     def _url_of(self, base_url: str) -> Callable[[Passage], str]:
         base = (self.settings.server.public_url or base_url).rstrip("/")

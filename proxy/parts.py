@@ -6,19 +6,38 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.backends.upstream.endpoint import Upstream
-from proxy.types import LLM, Checker, Document, Passages, RetrievalMode, Retriever
+from proxy.types import (
+    LLM,
+    Checker,
+    Document,
+    Extractor,
+    Granularity,
+    Passage,
+    Passages,
+    RetrievalMode,
+    Retriever,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that clients can name: its upstream, the checkers of its replies, and, where other routes than
-    chat can be passed to it, who does that."""
+    """A model that clients can name: its upstream, the checkers of its replies, what takes them apart, and,
+    where other routes than chat can be passed to it, who does that."""
 
     name: str
     llm: LLM
     checkers: Mapping[str, Checker]
+    extractors: Mapping[Granularity, Extractor]
     forwarder: Upstream | None = None
     description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Documents that came with a request, as passages, searchable."""
+
+    retriever: Retriever
+    passages: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +47,6 @@ class Parts:
     models: Mapping[str, Model]
     retrievers: Mapping[RetrievalMode, Retriever]
     passages: Passages
-    over_documents: Callable[[Sequence[Document], RetrievalMode], Awaitable[Retriever]]
-    """A retriever over documents that came with a request."""
+    over_documents: Callable[[Sequence[Document], RetrievalMode], Awaitable[Brought]]
+    """Makes documents that came with a request searchable; there may be none."""
     close: Callable[[], Awaitable[None]]

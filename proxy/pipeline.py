@@ -8,46 +8,48 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-from proxy.errors import CheckError, RetrievalError, UpstreamError
+from proxy.errors import UpstreamError
 from proxy.steps import judge
+from proxy.steps.cited import assign, read_citations
 from proxy.steps.claims import segment, segment_json
-from proxy.steps.marks import strip_marks
-from proxy.steps.queries import contexts, queries
 from proxy.steps.revise import revision
+from proxy.steps.rewrite import read_rewrites, rewrite
+from proxy.steps.signs import strip_sign
+from proxy.steps.splice import spliced, without
 from proxy.types import (
     LLM,
     Attempt,
     Chat,
-    Checker,
     Claim,
     Draft,
-    Evidence,
-    Finding,
-    Judgement,
+    OnUnsupported,
     Outcome,
+    RegenerationMode,
     Reply,
-    Retriever,
     Usage,
-    Verdict,
 )
+from proxy.verify import Verifier, together
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How one reply is verified. `deadline` is in seconds and covers everything after the first draft."""
+    """How one reply is revised. `deadline` is in seconds and covers everything after the first draft.
+
+    `sign` stands behind claims that failed in replies that come back, and is no part of them.
+    """
 
     max_rounds: int = 1
-    top_k: int = 5
-    max_claims: int = 500
+    mode: RegenerationMode = "whole"
+    on_unsupported: OnUnsupported = "keep"
     deadline: float = 60.0
     format: Literal["markdown", "json"] = "markdown"
+    sign: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,10 @@ class Answer:
     @property
     def writing(self) -> Usage:
         """What the call cost that wrote the text; with several choices, the call that drafted them all."""
-        return self.outcomes[0].answer.usage if len(self.outcomes) == 1 else self.reply.usage
+        if len(self.outcomes) > 1:
+            return self.reply.usage
+        outcome = self.outcomes[0]
+        return outcome.attempts[outcome.best].usage
 
     @property
     def verification(self) -> Usage:
@@ -73,8 +78,7 @@ class Pipeline:
     """The parts that one reply goes through."""
 
     llm: LLM
-    retriever: Retriever
-    checker: Checker
+    verifier: Verifier
     options: Options = Options()
 
     async def answer(self, chat: Chat) -> Answer:
@@ -87,96 +91,74 @@ class Pipeline:
     async def refine(self, chat: Chat, draft: Draft, usage: Usage, until: float) -> Outcome:
         """Check the draft; while claims don't hold and rounds are left, re-prompt. The best attempt wins."""
         attempts = [await self.check(draft, usage, chat.question, until)]
+        spent = Usage()
         while (
             attempts[-1].draft.editable
             and attempts[-1].nonfactual
             and len(attempts) <= self.options.max_rounds
         ):
+            ask, read = _MODES[self.options.mode]
             try:
                 async with asyncio.timeout_at(until):
-                    reply = await self.llm.complete(revision(chat, attempts[-1]))
+                    reply = await self.llm.complete(ask(chat, attempts[-1]))
             except (UpstreamError, TimeoutError) as error:
                 log.warning("the re-prompt failed, the best draft so far stands: %s", error or "out of time")
                 break
-            if not reply.drafts[0].text.strip():
+            spent += reply.usage
+            following = read(attempts[-1], reply, self.options)
+            if following is None or not following.text.strip():
                 break
-            attempts.append(await self.check(reply.drafts[0], reply.usage, chat.question, until))
+            written = reply.usage if following is reply.drafts[0] else attempts[-1].usage
+            attempts.append(await self.check(following, written, chat.question, until))
         checking = (finding.usage for attempt in attempts for finding in attempt.findings)
-        spent = sum(checking, sum((attempt.usage for attempt in attempts[1:]), Usage()))
-        return Outcome(tuple(attempts), judge.best(attempts), spent)
+        best = judge.best(attempts)
+        return Outcome(tuple(attempts), best, sum(checking, spent), self._trimmed(attempts[best]))
 
     async def check(self, draft: Draft, usage: Usage, question: str, until: float) -> Attempt:
         """Findings of a draft. What is not checked by `until` is UNVERIFIED; nothing is raised."""
         draft, claims = await asyncio.to_thread(self._claims, draft)
-        found: dict[Claim, Finding] = {}
-        errors: list[str] = []
-        try:
-            async with asyncio.timeout_at(until):
-                await self._find_all(claims, question, found, errors)
-        except TimeoutError:
-            errors.append("the deadline passed")
-        except RetrievalError as error:
-            errors.append(error.message)
-        if errors:
-            log.warning("checking was not possible, wholly or in part: %s", errors[0])
-        findings = tuple(found.get(claim) or judge.unchecked(claim) for claim in claims)
-        return Attempt(draft, usage, findings, errors[0] if errors else "")
+        verified = await self.verifier.verify(claims, question, until)
+        return Attempt(draft, usage, verified.findings, verified.error, verified.malformed)
 
     def _claims(self, draft: Draft) -> tuple[Draft, tuple[Claim, ...]]:
-        """The draft without citations of the upstream's own, and its claims."""
+        """The draft without citations of the upstream's own, and its claims with them."""
         if self.options.format == "json":
             return replace(draft, editable=False), segment_json(draft.text)
-        if draft.editable:
-            draft = replace(draft, text=strip_marks(draft.text))
-        return draft, segment(draft.text)
+        if not draft.editable:
+            return draft, segment(draft.text)
+        cited = read_citations(draft.text)
+        text = strip_sign(cited.text, self.options.sign)
+        claims = segment(text)
+        if self.verifier.citations != "replace" and text == cited.text:
+            claims = assign(claims, cited)
+        return replace(draft, text=text), claims
 
-    async def _find_all(
-        self, claims: Sequence[Claim], question: str, found: dict[Claim, Finding], errors: list[str]
-    ) -> None:
-        """Search for all claims in one batch, then check each; `found` and `errors` fill as they are done."""
-        needs = zip(claims, contexts(claims, question), queries(claims, question), strict=True)
-        wanted = [need for need in needs if need[0].checkable][: self.options.max_claims]
-        if not wanted:
-            return
-        passages = await self.retriever.search([query for _, _, query in wanted], self.options.top_k)
-
-        async def find(claim: Claim, context: str, evidence: tuple[Evidence, ...]) -> None:
-            try:
-                found[claim] = await self._find(claim, context, question, evidence)
-            except CheckError as error:
-                errors.append(error.message)
-
-        await together(
-            find(claim, context, evidence)
-            for (claim, context, _), evidence in zip(wanted, passages, strict=True)
-        )
-
-    async def _find(
-        self, claim: Claim, context: str, question: str, evidence: tuple[Evidence, ...]
-    ) -> Finding:
-        """Hold a claim against each passage; where none decides it, against all joined, then each two."""
-
-        async def ask(groups: Sequence[tuple[Evidence, ...]]) -> Sequence[Judgement]:
-            return await self.checker.check([judge.pair(claim, group, context, question) for group in groups])
-
-        if not evidence:
-            return judge.decide(claim, ())
-        finding = judge.decide(claim, judge.judged(evidence, await ask([(one,) for one in evidence])))
-        if finding.verdict is not Verdict.UNSUPPORTED or len(evidence) == 1:
-            return finding
-        finding = judge.carried_together(finding, [evidence], await ask([evidence]))
-        if len(finding.cited) <= 2:
-            return finding
-        twos = judge.pairs_of(evidence)
-        return judge.carried_together(finding, twos, await ask(twos))
+    def _trimmed(self, attempt: Attempt) -> Attempt | None:
+        """The attempt without the claims that failed, where they are to be dropped."""
+        if self.options.on_unsupported != "drop" or not attempt.draft.editable or not attempt.nonfactual:
+            return None
+        left = without(attempt, attempt.nonfactual)
+        return left if left is not attempt else None
 
 
-async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results in order. When one fails or this is cancelled, the rest is cancelled first."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+Ask = Callable[[Chat, Attempt], Chat]
+Read = Callable[[Attempt, Reply, Options], Draft | None]
+
+
+def _answered(_: Attempt, reply: Reply, __: Options) -> Draft:
+    """The draft that the model wrote instead."""
+    return reply.drafts[0]
+
+
+def _rewritten(attempt: Attempt, reply: Reply, options: Options) -> Draft | None:
+    """The draft with the sentences that failed as the model wrote them anew."""
+    rewrites = read_rewrites(reply.drafts[0].text, len(attempt.nonfactual))
+    dropping = options.on_unsupported == "drop"
+    return spliced(attempt.draft, attempt.nonfactual, rewrites, dropping=dropping)
+
+
+_MODES: Mapping[RegenerationMode, tuple[Ask, Read]] = {
+    "whole": (revision, _answered),
+    "claims": (rewrite, _rewritten),
+}
+"""How the model is asked once more, and what becomes of its answer."""

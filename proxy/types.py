@@ -132,7 +132,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a sentence was taken apart into: parts in the order of the draft, none where it is a claim as it is.
+    """What a sentence was taken apart into: parts in the order of the draft, none where it is one claim.
 
     `malformed` counts what an extractor said that could not be read. `error` says why it said nothing.
     """
@@ -259,6 +259,8 @@ class Finding:
     """What all judgements of the claim cost."""
     parts: tuple[Finding, ...] = ()
     """What a claim that was taken apart was decided by."""
+    claimed: tuple[Evidence, ...] = ()
+    """Passages that the upstream cites and that don't carry the claim, where such citations are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +271,9 @@ class Attempt:
     usage: Usage
     findings: tuple[Finding, ...] = ()
     error: str = ""
-    """Why checking was not possible at all; the findings are then all UNVERIFIED or NOT_CHECKABLE."""
+    """Why checking was not possible, wholly or in part."""
+    malformed: int = 0
+    """What an extractor said of the draft that could not be read."""
 
     @property
     def nonfactual(self) -> tuple[Finding, ...]:
@@ -285,11 +289,13 @@ class Outcome:
     best: int
     usage: Usage = Usage()
     """What checking and re-prompting cost: all calls but the one that wrote the first draft."""
+    trimmed: Attempt | None = None
+    """The best attempt without the claims that failed, where those are dropped."""
 
     @property
     def answer(self) -> Attempt:
         """The attempt that the client gets."""
-        return self.attempts[self.best]
+        return self.trimmed or self.attempts[self.best]
 
 
 class LLM(Protocol):

@@ -14,10 +14,10 @@ ROOMS = [
     {"proxy.steps"},
     {"proxy.index", "proxy.passages", "proxy.arrays", "proxy.generation"},
     {"proxy.backends"},
-    {"proxy.pipeline"},
+    {"proxy.pipeline", "proxy.verify", "proxy.citations"},
     {"proxy.parts"},
     {"proxy.openai_api"},
-    {"proxy.gate", "proxy.middleware", "proxy.chat"},
+    {"proxy.gate", "proxy.middleware", "proxy.sources", "proxy.asked", "proxy.chat", "proxy.citation_checks"},
     {"proxy.app"},
     {"index_builder"},
     {"proxy.commands"},
@@ -27,6 +27,8 @@ ROOMS = [
 
 MAY_NOT = {
     "proxy.pipeline": ["proxy.backends", "proxy.openai_api"],
+    "proxy.verify": ["proxy.backends", "proxy.openai_api"],
+    "proxy.citations": ["proxy.backends", "proxy.openai_api"],
     "proxy.steps": ["proxy.openai_api"],
     "proxy.app": ["index_builder"],
     "proxy.chat": ["index_builder"],

@@ -19,6 +19,7 @@ from proxy.settings import CheckerName
 from proxy.types import Chat, Draft, Pair, Reply, Usage, Verdict
 from tests.backends.checkers.tiny import make_classifier
 from tests.test_cli import one_line, vouch
+from tests.tiny_models import repc_classifier, tiny_encoder
 
 PAIR = Pair("the claim w1 .", "w2 w3 .")
 UNSURE = (0.6, 0, 0)  # entailment 0.48
@@ -66,6 +67,20 @@ def test_without_an_llm_there_are_the_local_checkers() -> None:
         assert set(checkers.over()) == {"builtin"}
         assert set(checkers.over(Factual())) == {"builtin", "llm", "cascade"}
         assert checkers.over(Factual())["builtin"] is checkers.over(Factual())["builtin"]
+
+
+async def test_a_repc_classifier_is_loaded_with_its_model(tmp_path: Path) -> None:
+    model = tiny_encoder(tmp_path / "tiny-bert")
+    classifier = repc_classifier(tmp_path, model, "--classifier", "mlp", "--pooling", "mean")
+    settings = checker_settings(
+        repc={"model": str(model), "classifier": str(classifier), "precision": "fp32"}
+    )
+    claim, rest = "the town of elm has mills", ": the town of elm is old and stands near fir , in 3 ."
+    with closing(load_checkers(settings, ["repc"])) as checkers:
+        right, wrong = await checkers.over()["repc"].check(
+            [Pair(claim, f"true true {rest}"), Pair(claim, f"no never {rest}")]
+        )
+    assert (right.verdict, wrong.verdict) == (Verdict.SUPPORTED, Verdict.UNSUPPORTED)
 
 
 async def test_a_cascade_asks_the_llm_what_the_model_is_unsure_of(tmp_path: Path) -> None:

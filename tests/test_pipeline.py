@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
 from proxy.errors import CheckError, RetrievalError, UpstreamConnectionError, UpstreamError
 from proxy.pipeline import Options, Pipeline
-from proxy.types import Chat, Draft, Evidence, Json, Judgement, Pair, Passage, Reply, Usage, Verdict
+from proxy.types import (
+    Chat,
+    Claim,
+    Draft,
+    Evidence,
+    Extraction,
+    Json,
+    Judgement,
+    Pair,
+    Passage,
+    Reply,
+    Usage,
+    Verdict,
+)
+from proxy.verify import Verifier
 
 CHAT = Chat({"messages": [{"role": "user", "content": "What of it?"}]}, question="What of it?")
 
@@ -78,10 +93,14 @@ class Judge:
 
 
 def pipeline(
-    *says: str | Exception, judge: Judge | None = None, **options: object
+    *says: str | Exception,
+    judge: Judge | None = None,
+    verifier: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> tuple[Pipeline, Script]:
     script = Script(list(says))
-    return Pipeline(script, Shelf(), judge or Judge(), Options(**options)), script  # type: ignore[arg-type]
+    checking = Verifier(Shelf(), judge or Judge(), **verifier or {})
+    return Pipeline(script, checking, Options(**options)), script
 
 
 async def test_what_holds_is_asked_once() -> None:
@@ -130,12 +149,12 @@ async def test_a_first_call_that_fails_is_the_callers() -> None:
 async def test_all_claims_are_searched_for_in_one_batch() -> None:
     shelf = Shelf()
     text = "One claim is true. Another claim is true. Is this a question? The third claim is true."
-    await Pipeline(Script([text]), shelf, Judge()).answer(CHAT)
+    await Pipeline(Script([text]), Verifier(shelf, Judge())).answer(CHAT)
     assert [len(batch) for batch in shelf.batches] == [3]
 
 
 async def test_claims_over_the_limit_are_unverified() -> None:
-    loop, _ = pipeline("The first claim is true. The second claim is true.", max_claims=1)
+    loop, _ = pipeline("The first claim is true. The second claim is true.", verifier={"max_claims": 1})
     (outcome,) = (await loop.answer(CHAT)).outcomes
     assert [finding.verdict for finding in outcome.answer.findings] == [Verdict.SUPPORTED, Verdict.UNVERIFIED]
 
@@ -156,13 +175,17 @@ async def test_a_checker_that_fails_for_one_claim_leaves_the_others() -> None:
 
 async def test_a_corpus_that_cannot_be_searched_leaves_all_unverified() -> None:
     shelf = Shelf(error=RetrievalError("no disk"))
-    (outcome,) = (await Pipeline(Script(["This claim is true."]), shelf, Judge()).answer(CHAT)).outcomes
+    (outcome,) = (
+        await Pipeline(Script(["This claim is true."]), Verifier(shelf, Judge())).answer(CHAT)
+    ).outcomes
     assert [finding.verdict for finding in outcome.answer.findings] == [Verdict.UNVERIFIED]
     assert outcome.answer.error == "no disk"
 
 
 async def test_no_passage_is_unsupported() -> None:
-    loop = Pipeline(Script(["This claim is true."]), Shelf(texts=()), Judge(), Options(max_rounds=0))
+    loop = Pipeline(
+        Script(["This claim is true."]), Verifier(Shelf(texts=()), Judge()), Options(max_rounds=0)
+    )
     (outcome,) = (await loop.answer(CHAT)).outcomes
     assert [finding.verdict for finding in outcome.answer.findings] == [Verdict.UNSUPPORTED]
 
@@ -210,3 +233,99 @@ async def test_cancelling_cancels_the_check() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert cancelled.is_set()
+
+
+@dataclass
+class Splitter:
+    """Takes a sentence apart at its commas."""
+
+    malformed: int = 0
+    error: str = ""
+
+    async def extract(self, claims: Sequence[Claim], question: str) -> Sequence[Extraction]:
+        return [
+            Extraction(tuple(self._parts(claim)), self.malformed, Usage(3, 0), self.error) for claim in claims
+        ]
+
+    def _parts(self, claim: Claim) -> list[Claim]:
+        pieces = claim.plain.split(", ")
+        return [replace(claim, plain=piece) for piece in pieces] if len(pieces) > 1 else []
+
+
+def apart(**others: Any) -> dict[str, Any]:
+    return {"extractor": Splitter(**others)}
+
+
+async def test_a_sentence_of_which_a_part_fails_fails() -> None:
+    loop, _ = pipeline("One part is true, another part is false.", max_rounds=0, verifier=apart())
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    (finding,) = outcome.answer.findings
+    assert finding.verdict is Verdict.CONTRADICTED
+    assert [part.verdict for part in finding.parts] == [Verdict.SUPPORTED, Verdict.CONTRADICTED]
+    assert outcome.usage.prompt_tokens == 3 + 6  # the extractor's, and three passages for each part
+
+
+async def test_a_sentence_of_which_all_parts_hold_cites_their_passages() -> None:
+    loop, _ = pipeline("One part is true, another part is true.", verifier=apart())
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    (finding,) = outcome.answer.findings
+    assert finding.verdict is Verdict.SUPPORTED
+    assert [one.passage.id for one in finding.cited] == ["p0", "p1", "p2"]
+
+
+async def test_what_an_extractor_says_of_itself_is_told() -> None:
+    broken = apart(malformed=2, error="the extractor is gone")
+    loop, _ = pipeline("This claim is true.", verifier=broken)
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert (outcome.answer.malformed, outcome.answer.error) == (2, "the extractor is gone")
+    assert outcome.answer.findings[0].verdict is Verdict.SUPPORTED
+
+
+REWRITE = "=== 1\nThe second claim is true.\n=== end"
+
+
+async def test_only_the_sentence_that_failed_is_rewritten() -> None:
+    said = "The first claim is true.  The second claim is false.\n\nThe third claim is true."
+    loop, script = pipeline(said, REWRITE, mode="claims")
+    answer = await loop.answer(CHAT)
+    (outcome,) = answer.outcomes
+    assert outcome.answer.draft.text == said.replace("second claim is false", "second claim is true")
+    assert not outcome.answer.nonfactual
+    assert "The first claim" not in script.asked[1]["messages"][-1]["content"]
+    assert answer.writing == Usage(10, 1)
+
+
+async def test_a_rewrite_that_can_not_be_read_changes_nothing() -> None:
+    loop, _ = pipeline("The second claim is false.", "I am sorry, I can't.", mode="claims")
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert (len(outcome.attempts), outcome.answer.draft.text) == (1, "The second claim is false.")
+
+
+async def test_what_still_fails_is_dropped_where_that_is_asked_for() -> None:
+    loop, _ = pipeline(
+        "The first claim is true. The second claim is false.", max_rounds=0, on_unsupported="drop"
+    )
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert outcome.answer.draft.text == "The first claim is true."
+    assert [finding.verdict for finding in outcome.answer.findings] == [Verdict.SUPPORTED]
+    assert outcome.attempts[outcome.best].nonfactual
+
+
+async def test_a_reply_of_which_nothing_would_be_left_stays() -> None:
+    loop, _ = pipeline("The second claim is false.", max_rounds=0, on_unsupported="drop")
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert outcome.answer.draft.text == "The second claim is false."
+
+
+@pytest.mark.parametrize("citations", ["verify", "merge"])
+async def test_what_the_upstream_cites_is_checked_though_nothing_finds_it(citations: str) -> None:
+    cited = Passage("own", "theirs", "Theirs", "", "The claim is true.", "", 0, 18)
+    judge = Judge(
+        lambda pair: Verdict.SUPPORTED if "is true" in pair.evidence else Verdict.UNSUPPORTED,
+    )
+    verifier = {"citations": citations, "documents": {4: (cited,)}}
+    loop, _ = pipeline("The claim is true.[4][9]", judge=judge, verifier=verifier)
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    (finding,) = outcome.answer.findings
+    assert finding.claim.cited == (4, 9)
+    assert [one.passage.id for one in finding.cited] == ["own"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -16,6 +18,10 @@ from transformers import (
     GPT2Model,
     PreTrainedTokenizerFast,
 )
+
+from training.repc.__main__ import main as train_repc
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 _TOWNS = "alder birch cedar elm fir ginkgo hazel juniper larch maple olive poplar rowan spruce willow".split()
 _WORDS = """
@@ -38,26 +44,45 @@ def tiny_decoder(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
-def tiny_encoder(folder: Path, seed: int = 0) -> Path:
+def tiny_encoder(
+    folder: Path, seed: int = 0, *, words: Sequence[str] = (*_WORDS, *_TOWNS), window: int = 64
+) -> Path:
     """A BERT with two layers that reads whole words, as a Hugging Face folder."""
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS, *_TOWNS]
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    config = write_vocabulary(folder, words, window)
     torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=len(words),
+    BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def write_vocabulary(folder: Path, words: Sequence[str], window: int, **options: Any) -> BertConfig:
+    """Writes a tokenizer of whole words into `folder`. Returns the configuration of a tiny BERT for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    vocabulary = folder / "vocab.txt"
+    known = [*SPECIAL, *words]
+    vocabulary.write_text("\n".join(known), encoding="utf-8")
+    BertTokenizerFast(str(vocabulary), model_max_length=window).save_pretrained(folder)
+    return BertConfig(
+        vocab_size=len(known),
         hidden_size=16,
         num_hidden_layers=2,
         num_attention_heads=2,
         intermediate_size=32,
-        max_position_embeddings=64,
+        max_position_embeddings=window,
+        **options,
     )
-    BertModel(config).save_pretrained(folder)
-    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
-    return folder
 
 
-def write_rows(file: Path, count: int, *, labels: tuple[str, ...] = ("supported", "not_supported")) -> Path:
+def repc_classifier(
+    folder: Path, model: Path, *more: str, labels: Sequence[str] = ("supported", "not_supported")
+) -> Path:
+    """The folder of a RepC classifier for a tiny model, trained on `write_rows` by the command."""
+    rows, out = write_rows(folder / "rows.jsonl", 180, labels=labels), folder / "classifier"
+    command = ["--model", str(model), "--data", str(rows), "--out", str(out), "--max-tokens", "64"]
+    assert train_repc([*command, "--precision", "fp32", "--threads", "1", *more]) == 0
+    return out
+
+
+def write_rows(file: Path, count: int, *, labels: Sequence[str] = ("supported", "not_supported")) -> Path:
     """Rows whose evidence and claim say by one word which of the labels is theirs."""
     signs = dict(zip(("supported", "not_supported", "contradicted", "unsupported"), _SIGNS, strict=True))
     draw = random.Random(count)

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from proxy.backends.checkers.builtin.claims import Lexicon
+from proxy.backends.checkers.builtin.contradiction import contradicted, contradiction
 from proxy.backends.checkers.builtin.ensemble import INPUTS, asked, inputs, overlap
-from proxy.backends.checkers.builtin.model import LanguageModel
+from proxy.backends.checkers.builtin.model import Contradiction, LanguageModel
 from proxy.backends.checkers.builtin.nli import EntailmentModel, entailments
 from proxy.backends.checkers.builtin.reading import Read, Reading
 from proxy.backends.checkers.builtin.windows import EvidenceReader
-from proxy.types import Language
-from training.ensemble import FIT, Table, cross_fitted, figures, fit_scaling, out_of_fold
+from proxy.types import Language, Verdict
+from training.contradiction import fit_contradiction
+from training.ensemble import FIT, Flags, Floats, Table, cross_fitted, figures, fit_scaling, out_of_fold
 from training.lexicon import word_weights
 from training.run import TrainingError, read_rows
 from training.samples import CORPORA, SEED, SOURCES, Sample, Source, describe
@@ -71,15 +73,16 @@ def _language_model(
     samples = [(source, one) for source in sources for one in source.read(folder / source.path, source)]
     kept, reads = _read([one for _, one in samples], lexicon, language)
     table = _table(language, [samples[at][0] for at in kept], [samples[at][1] for at in kept], reads, nli)
+    verdicts = [samples[at][1].verdict for at in kept]
     log.info("calibrate: %s: %d samples", language, len(kept))
     folds = table.folds(SEED)
     fit = FIT[language]
     odds = out_of_fold(table, folds, fit, SEED)
     everything = np.ones(len(kept), dtype=np.bool_)
     scaling = fit_scaling(table, odds, everything)
-    scores, verdicts = cross_fitted(table, odds, folds)
+    scores, passed = cross_fitted(table, odds, folds)
     measured = {
-        source: dict(figures(table.supported[rows], scores[rows], verdicts[rows]))
+        source: dict(figures(table.supported[rows], scores[rows], passed[rows]))
         for source in dict.fromkeys(table.sources.tolist())
         for rows in [table.sources == source]
     }
@@ -93,6 +96,7 @@ def _language_model(
         slope=scaling.slope,
         offset=scaling.offset,
         threshold=scaling.threshold,
+        contradiction=_contradiction(table, reads, verdicts, scores, passed) if language == "en" else None,
         figures=measured,
     ).model_dump(mode="json")
 
@@ -129,6 +133,25 @@ def _table(
         factors=np.array([read.comparison.factor for read in reads]),
         groups=np.array([groups[one.group] for one in samples]),
         sources=names,
+    )
+
+
+def _contradiction(
+    table: Table,
+    reads: Sequence[Read],
+    verdicts: Sequence[Verdict | None],
+    scores: Floats,
+    passed: Flags,
+) -> Contradiction:
+    """English only: in Chinese, where no NLI model is asked, the rule decides alone."""
+    comparisons = [read.comparison for read in reads]
+    told = zip(comparisons, table.values.tolist(), scores.tolist(), strict=True)
+    return fit_contradiction(
+        table,
+        verdicts,
+        passed,
+        said=np.array([contradiction(one) is not None for one in comparisons], dtype=np.bool_),
+        chances=np.array([contradicted(*one) for one in told]),
     )
 
 

@@ -7,6 +7,7 @@ import json
 import logging
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
@@ -26,6 +27,9 @@ from training.run import TrainingError, file_checksum, open_run, read_rows
 log = logging.getLogger("training")
 
 WEIGHTS = "weights.json"
+
+_SUPPORT = "rows accuracy balanced_accuracy recall_supported recall_not_supported auc ece".split()
+_CONTRADICTION = "rows contradicted rule_recall rule_precision recall precision".split()
 
 SHIPPED = Settings(
     rank=32,
@@ -93,21 +97,24 @@ def export(options: argparse.Namespace) -> None:
 def report(options: argparse.Namespace) -> None:
     """The step `report`: the figures as Markdown, by cross validation."""
     weights = json.loads(open_run(options.run).needed(WEIGHTS, "calibrate").read_text(encoding="utf-8"))
-    names = (
-        "rows",
-        "accuracy",
-        "balanced_accuracy",
-        "recall_supported",
-        "recall_not_supported",
-        "auc",
-        "ece",
-    )
-    lines = [f"| | {' | '.join(name.replace('_', ' ') for name in names)} |", "|---" * (len(names) + 1) + "|"]
-    for language, model in weights["languages"].items():
-        for source, row in model["figures"].items():
-            shown = " | ".join(f"{row[name]:g}" for name in names)
-            lines.append(f"| {source} ({language}) | {shown} |")
-    sys.stdout.write("\n".join(lines) + "\n")
+    languages: Mapping[str, Any] = weights["languages"]
+    support = {language: model["figures"] for language, model in languages.items()}
+    against = {
+        language: (model["contradiction"] or {}).get("figures", {}) for language, model in languages.items()
+    }
+    sys.stdout.write(f"{_table(_SUPPORT, support)}\n{_table(_CONTRADICTION, against)}")
+
+
+def _table(columns: Sequence[str], figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """Figures by language and source as a table."""
+    names = [name.replace("_", " ") for name in columns]
+    lines = [f"| | {' | '.join(names)} |", "|---" * (len(columns) + 1) + "|"]
+    lines += [
+        f"| {source} ({language}) | {' | '.join(f'{row[name]:g}' for name in columns)} |"
+        for language, sources in figures.items()
+        for source, row in sources.items()
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

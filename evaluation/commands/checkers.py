@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from evaluation.commands.labelled import judge_rows
 from evaluation.compose import open_checker
-from evaluation.judging import Judged, judge
-from evaluation.markdown import print_json
+from evaluation.judging import Judged
 from evaluation.measurement import Measurement, as_json, as_markdown, measure
 from evaluation.options import (
     add_checker_arguments,
@@ -23,9 +22,9 @@ from evaluation.options import (
     writable_folder,
 )
 from evaluation.plots import load_matplotlib, plot, plot_paths
+from evaluation.report import Report
 from evaluation.rows import Label, read_rows
 from proxy.config import load
-from proxy.types import Checker
 
 NAME = "checkers"
 HELP = "accuracy, calibration and speed of a checker over labelled rows"
@@ -47,28 +46,22 @@ def run(options: argparse.Namespace) -> None:
     labels = [[row.label for row in read_rows(path, options.limit)] for path in options.data]
     out = writable_file(options.out) if options.out else None
     drawing = _Drawing(options.plots, options.data) if options.plots else None
-    measurements: list[Measurement] = []
+    report = Report[Measurement](
+        options.json,
+        lambda measured: as_json(measured, options.checker),
+        lambda measured: as_markdown(measured, options.checker),
+    )
 
     async def measure_all() -> None:
         async with open_checker(settings, options.checker) as checker:
             for path, own in zip(options.data, labels, strict=True):
-                judged = await _judge_file(checker, path, len(own))
-                measurements.append(measure(str(path), own, judged, options.resamples))
-                if options.json:
-                    print_json(as_json(measurements[-1], options.checker))
+                judged = await judge_rows(checker, path, len(own))
+                report.add(measure(str(path), own, judged, options.resamples))
                 if drawing:
                     drawing.draw(own, judged)
 
     asyncio.run(measure_all())
-    text = as_markdown(measurements, options.checker)
-    if out:
-        out.write_text(text, encoding="utf-8")
-    elif not options.json:
-        sys.stdout.write(text)
-
-
-async def _judge_file(checker: Checker, path: Path, rows: int) -> Judged:
-    return await judge(checker, (row.pair() for row in read_rows(path, rows)), rows, path.name)
+    report.end(out)
 
 
 class _Drawing:

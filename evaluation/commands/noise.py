@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,10 +14,11 @@ import numpy as np
 
 from evaluation.compose import open_checker
 from evaluation.judging import Judged, judge
-from evaluation.markdown import failures, print_json, rounded, shown, table
+from evaluation.markdown import failures, rounded, shown, table
 from evaluation.metrics import SEED
 from evaluation.noise import AROUND, Place, beside, read_noise, surrounded
-from evaluation.options import add_checker_arguments, counted
+from evaluation.options import add_checker_arguments, add_count_argument
+from evaluation.report import Report
 from evaluation.rows import CorpusRow, DataError, read_rows
 from evaluation.swapped import EXCHANGED, Swapped, draw_swapped
 from proxy.config import load
@@ -67,8 +67,11 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Both tables. The checker failed on `unverified` pairs: these count as not supported."""
+    """A checker's two tables. It failed on `unverified` pairs: these count as not supported."""
 
+    file: str
+    corpus: str
+    checker: str
     planted: Planted
     moved: tuple[Moved, ...]
     unverified: int
@@ -83,13 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--data", type=Path, required=True, metavar="FILE", help="labelled rows; the supported ones are used"
     )
     add_checker_arguments(parser)
-    parser.add_argument(
-        "--count",
-        type=counted,
-        default=_COUNT,
-        metavar="N",
-        help=f"claims for each figure; default: {_COUNT}",
-    )
+    add_count_argument(parser, "claims for each figure", _COUNT)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -108,11 +105,18 @@ def run(options: argparse.Namespace) -> None:
             return planted, await judge(checker, pairs, _MOVED * len(supported), "irrelevant passages")
 
     planted, moved = asyncio.run(measure())
-    found = Noise(_planted(planted), tuple(_moved(moved)), planted.unverified + moved.unverified)
-    if options.json:
-        print_json(_as_json(options, found))
-    else:
-        sys.stdout.write(_as_markdown(options.checker, found))
+    report = Report(options.json, _as_json, _as_markdown)
+    report.add(
+        Noise(
+            file=str(options.data),
+            corpus=str(options.corpus),
+            checker=options.checker,
+            planted=_planted(planted),
+            moved=tuple(_moved(moved)),
+            unverified=planted.unverified + moved.unverified,
+        )
+    )
+    report.end()
 
 
 def _supported(path: Path, count: int) -> list[Pair]:
@@ -159,11 +163,11 @@ def _moved(judged: Judged) -> Iterator[Moved]:
         )
 
 
-def _as_json(options: argparse.Namespace, found: Noise) -> dict[str, Any]:
+def _as_json(found: Noise) -> dict[str, Any]:
     return {
-        "file": str(options.data),
-        "corpus": str(options.corpus),
-        "checker": options.checker,
+        "file": found.file,
+        "corpus": found.corpus,
+        "checker": found.checker,
         "planted": _rounded(found.planted),
         "irrelevant": [_rounded(one) for one in found.moved],
         "unverified": found.unverified,
@@ -176,13 +180,17 @@ def _rounded(figures: Planted | Moved) -> dict[str, Any]:
     }
 
 
-def _as_markdown(checker: str, found: Noise) -> str:
+def _as_markdown(done: Sequence[Noise]) -> str:
+    return "\n".join(map(_tables, done))
+
+
+def _tables(found: Noise) -> str:
     planted = found.planted
     rows = [
         ["alone", shown(planted.recall_alone), shown(planted.false_alarms_alone)],
         [f"in {AROUND:,} bytes of other text", shown(planted.recall), shown(planted.false_alarms)],
     ]
-    text = f"Checker `{checker}`. {planted.n:,} sentences with a planted error, and untouched:\n\n"
+    text = f"Checker `{found.checker}`. {planted.n:,} sentences with a planted error, and untouched:\n\n"
     text += table(["evidence", "recall", "false alarms"], rows)
     claims = f"{found.moved[0].n:,} supported claims"
     text += f"\n{claims}; how far their scores move beside irrelevant passages:\n\n"

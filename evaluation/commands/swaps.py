@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,15 @@ import numpy as np
 
 from evaluation.compose import open_checker
 from evaluation.judging import judge
-from evaluation.markdown import failures, nested, print_json, rounded, shown, table
+from evaluation.markdown import failures, nested, rounded, shown, table
 from evaluation.metrics import Figures, Flags, Indexes, Interval, intervals
-from evaluation.options import add_checker_arguments, add_files_argument, add_resamples_argument, counted
+from evaluation.options import (
+    add_checker_arguments,
+    add_count_argument,
+    add_files_argument,
+    add_resamples_argument,
+)
+from evaluation.report import Report
 from evaluation.swapped import EXCHANGED, Kind, Sample, draw_swapped
 from proxy.config import load
 from proxy.types import Checker
@@ -42,9 +47,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """The figures of one corpus: over all exchanged details, and of each kind."""
+    """A checker's figures of one corpus: over all exchanged details, and of each kind."""
 
     file: str
+    checker: str
     language: str
     overall: Group
     kinds: dict[Kind, Group]
@@ -56,44 +62,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files_argument(parser, "--corpus", "passages with title and text (JSON Lines)")
     add_checker_arguments(parser)
     add_resamples_argument(parser)
-    parser.add_argument(
-        "--count",
-        type=counted,
-        default=_COUNT,
-        metavar="N",
-        help=f"sentences of each corpus; default: {_COUNT}",
-    )
+    add_count_argument(parser, "sentences of each corpus", _COUNT)
 
 
 def run(options: argparse.Namespace) -> None:
     """See `Command`."""
     settings = load(options.config)
     samples = [draw_swapped(path, options.count) for path in options.corpus]
-    done: list[Caught] = []
+    report = Report(options.json, _as_json, _as_markdown)
 
     async def measure_all() -> None:
         async with open_checker(settings, options.checker) as checker:
             for path, sample in zip(options.corpus, samples, strict=True):
-                done.append(await _measure(checker, path, sample, options.resamples))
-                if options.json:
-                    print_json(_as_json(done[-1], options.checker))
+                report.add(await _measure(checker, path, sample, options))
 
     asyncio.run(measure_all())
-    if not options.json:
-        sys.stdout.write(_as_markdown(done, options.checker))
+    report.end()
 
 
-async def _measure(checker: Checker, path: Path, sample: Sample, resamples: int) -> Caught:
+async def _measure(checker: Checker, path: Path, sample: Sample, options: argparse.Namespace) -> Caught:
     pairs = [pair for one in sample.swapped for pair in (one.untouched, one.changed)]
     judged = await judge(checker, pairs, len(pairs), path.name)
     untouched, changed = ~judged.called[::2], ~judged.called[1::2]
     kinds = np.array([one.kind for one in sample.swapped])
 
     def group(rows: Flags) -> Group:
-        return _group(untouched[rows], changed[rows], resamples)
+        return _group(untouched[rows], changed[rows], options.resamples)
 
     return Caught(
         file=str(path),
+        checker=options.checker,
         language=sample.language,
         overall=group(np.isin(kinds, EXCHANGED)),
         kinds={kind: group(kinds == kind) for kind in get_args(Kind) if (kinds == kind).any()},
@@ -111,10 +109,10 @@ def _group(untouched: Flags, changed: Flags, resamples: int) -> Group:
     return Group(rows, figures(np.arange(rows)), intervals(figures, rows, resamples))
 
 
-def _as_json(caught: Caught, checker: str) -> dict[str, Any]:
+def _as_json(caught: Caught) -> dict[str, Any]:
     return {
         "file": caught.file,
-        "checker": checker,
+        "checker": caught.checker,
         "language": caught.language,
         **_fields(caught.overall),
         "unverified": caught.unverified,
@@ -127,14 +125,14 @@ def _fields(group: Group) -> dict[str, Any]:
     return {"n": group.n, **figures, "intervals": nested(group.intervals)}
 
 
-def _as_markdown(done: Sequence[Caught], checker: str) -> str:
+def _as_markdown(done: Sequence[Caught]) -> str:
     rows = [
         [one.file, kind, *_cells(group)]
         for one in done
         for kind, group in (("number, date, name", one.overall), *one.kinds.items())
     ]
     header = ["corpus", "exchanged", "sentences", "recall", "false alarms"]
-    text = f"Checker `{checker}`; 95% bootstrap intervals in brackets.\n\n{table(header, rows)}"
+    text = f"Checker `{done[0].checker}`; 95% bootstrap intervals in brackets.\n\n{table(header, rows)}"
     return text + failures(sum(one.unverified for one in done))
 
 

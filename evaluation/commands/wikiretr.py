@@ -1,126 +1,139 @@
-"""CEG Table 5: how often a checker agrees with people on claims that models made of Wikipedia passages."""
+"""CEG on WikiRetr: agreement with people (Table 5), and how often a claim's passage is found (Figure 3)."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
 
-import numpy as np
-
-from evaluation.compose import open_checker
-from evaluation.judging import Judged, judge, pooled
-from evaluation.markdown import failures, nested, print_json, rounded, shown, table
-from evaluation.metrics import Figures, Flags, Indexes, Interval, intervals, majority, share
-from evaluation.options import add_checker_arguments, add_files_argument, add_resamples_argument
-from evaluation.wikiretr import Subset, joined, read_subset
+from evaluation.judging import Judged, judge, pooled, progress
+from evaluation.llm import add_limit_argument, add_llm_arguments, open_judge
+from evaluation.llm_meter import Meter
+from evaluation.options import (
+    add_checker_arguments,
+    add_files_argument,
+    add_resamples_argument,
+    counted,
+)
+from evaluation.report import Report
+from evaluation.retrieval import Space, places, rankings, read_passages, read_sought
+from evaluation.retrieval_distractors import make_distractors
+from evaluation.retrieval_tables import Searched, found
+from evaluation.retrieval_tables import as_json as searched_as_json
+from evaluation.retrieval_tables import as_markdown as searched_as_markdown
+from evaluation.retrieval_vectors import vectors_of
+from evaluation.wikiretr import joined, read_subset
+from evaluation.wikiretr_agreement import as_json, as_markdown, compare
+from index_builder.threshold import measure_threshold, sample_rows
+from proxy.backends.retriever.lexical import postings_of
+from proxy.commands.compose import make_encoder
 from proxy.config import load
+from proxy.errors import ConfigError
+from proxy.settings import Encoder as EncoderSettings
+from proxy.settings import Settings
+from proxy.types import Passage, RetrievalMode
 
 NAME = "wikiretr"
-HELP = "agreement with people on WikiRetr's claims, beside the models that its files hold (CEG Table 5)"
+HELP = "WikiRetr: agreement with people on claims (CEG Table 5), and recall of their passages (Figure 3)"
 
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """One judge beside people: the figures with their 95% intervals."""
-
-    judge: str
-    figures: Figures
-    intervals: dict[str, Interval]
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The judges of one file, the checker first. `majority` is the agreement of always saying the same."""
-
-    file: str
-    n: int
-    majority: float
-    unverified: int
-    judges: tuple[Agreement, ...]
+_LEXICAL: RetrievalMode = "lexical"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """See `Command`."""
-    add_files_argument(parser, "--data", "WikiRetr subsets with human_eval (JSON)")
+    add_files_argument(parser, "--data", "subsets with human_eval (JSON): agreement", required=False)
+    add_files_argument(
+        parser, "--claims", "claims (JSON): recall of their passages in --corpus", required=False
+    )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        metavar="FILE",
+        help="passages with title and text (JSON Lines), indexed as they are",
+    )
+    parser.add_argument(
+        "--retrievers",
+        nargs="+",
+        choices=get_args(RetrievalMode),
+        default=get_args(RetrievalMode),
+        help="default: all; lexical alone encodes nothing",
+    )
+    parser.add_argument(
+        "--distractors",
+        type=counted,
+        default=0,
+        metavar="N",
+        help="add N passages made of the corpus's sentences",
+    )
+    parser.add_argument("--vectors", type=Path, metavar="FOLDER", help="keep what was encoded there")
     add_checker_arguments(parser)
+    add_llm_arguments(parser)
+    add_limit_argument(parser, "claims of each file")
     add_resamples_argument(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """See `Command`. Several files are also shown as one."""
+    """See `Command`. Several subsets are also shown as one."""
+    if bool(options.claims) != bool(options.corpus):
+        raise ConfigError("--claims and --corpus belong together: what is searched for, and where.")
+    if not options.data and not options.claims:
+        raise ConfigError("Name subsets with --data, or --claims and a --corpus.")
     settings = load(options.config)
-    subsets = [read_subset(path) for path in options.data]
+    if options.data:
+        _agreement(options, settings)
+    if options.claims:
+        _retrieval(options, settings)
 
-    async def judge_all() -> list[Judged]:
-        async with open_checker(settings, options.checker) as checker:
-            return [await judge(checker, one.pairs, len(one.pairs), one.name) for one in subsets]
 
-    judged = asyncio.run(judge_all())
+def _agreement(options: argparse.Namespace, settings: Settings) -> None:
+    subsets = [read_subset(path, options.limit) for path in options.data]
+
+    async def judge_all() -> tuple[list[Judged], Meter | None]:
+        async with open_judge(settings, options) as opened:
+            judged = [await judge(opened.checker, one.pairs, len(one.pairs), one.name) for one in subsets]
+            return judged, opened.meter
+
+    judged, meter = asyncio.run(judge_all())
     if len(subsets) > 1:
         subsets.append(joined("all", subsets))
         judged.append(pooled(judged))
-    done = [
-        _compare(subset, own, options.checker, options.resamples)
-        for subset, own in zip(subsets, judged, strict=True)
-    ]
-    if options.json:
-        for one in done:
-            print_json(_as_json(one))
-    else:
-        sys.stdout.write("\n".join(map(_as_markdown, done)))
+    report = Report(options.json, as_json, as_markdown)
+    for subset, own in zip(subsets, judged, strict=True):
+        report.add(compare(subset, own, options.checker, options.resamples))
+    report.end(meter=meter)
 
 
-def _compare(subset: Subset, judged: Judged, checker: str, resamples: int) -> Compared:
-    called = {checker: judged.called, **subset.models}
-    return Compared(
-        file=subset.name,
-        n=len(subset.pairs),
-        majority=majority(subset.human),
-        unverified=judged.unverified,
-        judges=tuple(_agreement(name, subset.human, flags, resamples) for name, flags in called.items()),
-    )
+def _retrieval(options: argparse.Namespace, settings: Settings) -> None:
+    corpus = read_passages(options.corpus)
+    sought = [read_sought(path, corpus, options.limit) for path in options.claims]
+    rows = {row for one in sought for row in one.rows}
+    passages = corpus + make_distractors(corpus, rows, options.distractors)
+    vectorial = set(options.retrievers) != {_LEXICAL}
+    space = _space(passages, settings.encoder, options.vectors) if vectorial else None
+    searches = list(rankings(options.retrievers, postings_of(passages), space))
+    report = Report(options.json, searched_as_json, searched_as_markdown)
+    for one in sought:
+        report.add(
+            Searched(
+                file=one.name,
+                n=len(one.claims),
+                passages=len(corpus),
+                distractors=options.distractors,
+                retrievers=tuple(
+                    found(name, places(ranking, one), options.resamples) for name, ranking in searches
+                ),
+            )
+        )
+    report.end()
 
 
-def _agreement(name: str, human: Flags, called: Flags, resamples: int) -> Agreement:
-    def figures(rows: Indexes) -> Figures:
-        right = human[rows] == called[rows]
-        return {
-            "agreement": share(right),
-            "recall.supported": share(right[human[rows]]),
-            "recall.not_supported": share(right[~human[rows]]),
-        }
-
-    everything = np.arange(len(human))
-    return Agreement(name, figures(everything), intervals(figures, len(human), resamples))
-
-
-def _as_json(compared: Compared) -> dict[str, Any]:
-    ours, *models = compared.judges
-    return {
-        "file": compared.file,
-        "checker": ours.judge,
-        "n": compared.n,
-        "majority": rounded(compared.majority),
-        "unverified": compared.unverified,
-        **_fields(ours),
-        "models": {model.judge: _fields(model) for model in models},
-    }
-
-
-def _fields(agreement: Agreement) -> dict[str, Any]:
-    return {**nested(agreement.figures), "intervals": nested(agreement.intervals)}
-
-
-def _as_markdown(compared: Compared) -> str:
-    rows = [
-        [one.judge, *(shown(value, one.intervals.get(name)) for name, value in one.figures.items())]
-        for one in compared.judges
-    ]
-    text = (
-        f"{compared.file}: {compared.n:,} claims; always saying the same agrees on {compared.majority:.3f}."
-    )
-    header = ["judge", "agreement", "recall, supported", "recall, not supported"]
-    return f"{text}\n\n{table(header, rows)}{failures(compared.unverified)}"
+def _space(passages: Sequence[Passage], settings: EncoderSettings, folder: Path | None) -> Space:
+    """The passages' vectors, with the threshold that `vouch index` would measure."""
+    encoder = make_encoder(settings)
+    with progress("passages", len(passages)) as advance:
+        vectors = vectors_of(passages, encoder, folder, advance)
+    sample = sample_rows(len(passages))
+    threshold = measure_threshold([passages[row] for row in sample], vectors[sample], encoder)
+    return Space(vectors, encoder, threshold)

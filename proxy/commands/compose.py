@@ -12,6 +12,8 @@ from typing import get_args
 
 from index_builder.build import WindowedEncoder, passage_tokens
 from index_builder.chunks import chunk
+from proxy.backends.extractors.clauses import ClauseExtractor
+from proxy.backends.extractors.llm import LLMExtractor
 from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.backends.upstream.embedded.model import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.backends.upstream.endpoint import Endpoint
@@ -20,10 +22,11 @@ from proxy.backends.upstream.retry import Retrying
 from proxy.commands.checkers import Checkers, load_checkers
 from proxy.errors import ConfigError
 from proxy.index import open_index
-from proxy.parts import Model, Parts
+from proxy.parts import Brought, Model, Parts
 from proxy.settings import Encoder, Settings
+from proxy.settings import Extractor as ExtractorSettings
 from proxy.settings import Upstream as UpstreamSettings
-from proxy.types import LLM, Document, RetrievalMode, Retriever
+from proxy.types import LLM, Document, Extractor, Granularity, Passage, RetrievalMode, Retriever
 
 MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
 
@@ -88,17 +91,18 @@ def make_parts(settings: Settings, library: Library) -> Parts:
     def over(corpus: Corpus, mode: RetrievalMode) -> Retriever:
         return retriever(corpus, library.encoder, mode, thread=library.thread, threshold=threshold)
 
-    async def over_documents(documents: Sequence[Document], mode: RetrievalMode) -> Retriever:
+    async def over_documents(documents: Sequence[Document], mode: RetrievalMode) -> Brought:
         loop = asyncio.get_running_loop()
-        return over(await loop.run_in_executor(library.thread, hold, documents), mode)
+        passages, corpus = await loop.run_in_executor(library.thread, hold, documents)
+        return Brought(over(corpus, mode), passages)
 
-    def hold(documents: Sequence[Document]) -> Corpus:
-        passages = [
+    def hold(documents: Sequence[Document]) -> tuple[tuple[Passage, ...], Corpus]:
+        passages = tuple(
             passage
             for document in documents
             for passage in chunk(document, words=settings.index.words, max_tokens=max_tokens)
-        ]
-        return hold_corpus(passages, library.encoder, library.corpus.threshold)
+        )
+        return passages, hold_corpus(passages, library.encoder, library.corpus.threshold)
 
     retrievers = {mode: over(library.corpus, mode) for mode in MODES}
     checkers = load_checkers(settings.checker)
@@ -127,15 +131,31 @@ def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> di
         for upstream in settings.upstreams
     }
     checking = {name: settings.checker.llm.model or name for name in llms}
+    extracting = {name: settings.claims.extractor.model or name for name in llms}
     return {
         upstream.name: Model(
             name=upstream.name,
             llm=llms[upstream.name],
             checkers=checkers.over(llms[checking[upstream.name]], checking[upstream.name]),
+            extractors=make_extractors(llms[extracting[upstream.name]], settings.claims.extractor),
             forwarder=forwarders.get(upstream.name),
             description=DESCRIPTIONS.get(upstream.model, ""),
         )
         for upstream in settings.upstreams
+    }
+
+
+def make_extractors(llm: LLM, settings: ExtractorSettings) -> dict[Granularity, Extractor]:
+    """What takes sentences apart; there is nothing to take apart in whole ones."""
+    return {
+        "sub_sentence": ClauseExtractor(),
+        "triplet": LLMExtractor(
+            llm,
+            sentences=settings.sentences,
+            concurrency=settings.concurrency,
+            timeout=settings.timeout,
+            params=settings.params,
+        ),
     }
 
 

@@ -81,9 +81,12 @@ def server(index: Path, *options: str) -> Iterator[str]:
         alarm = threading.Timer(START_SECONDS, process.kill)
         alarm.start()
         try:
-            yield _base_url(process)
+            try:
+                base_url = _base_url(process)
+            finally:
+                alarm.cancel()
+            yield base_url
         finally:
-            alarm.cancel()
             process.terminate()
 
 

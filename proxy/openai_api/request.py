@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from proxy.errors import RequestError
 from proxy.settings import CheckerName
 from proxy.steps.marks import strip_marks
+from proxy.steps.signs import strip_sign
 from proxy.types import (
     Aggregation,
     Chat,
@@ -100,9 +101,13 @@ def parse_body(body: bytes) -> Json:
     return tree
 
 
-def parse_chat(body: Json, api_key: str | None = None) -> ChatRequest:
-    """A chat request out of its body. Raises `RequestError` that names the parameter."""
+def parse_chat(body: Json, api_key: str | None = None, signs: Sequence[str] = ()) -> ChatRequest:
+    """A chat request out of its body. Raises `RequestError` that names the parameter.
+
+    `signs` may stand behind claims of the assistant's turns; the one that the request asks for may too.
+    """
     options = parse_options(body.get("vouch"))
+    signs = [sign for sign in (*signs, options.mark_nonfactual) if sign]
     messages = _messages(body)
     model = _typed(body, "model", str)
     stream = _typed(body, "stream", bool) or False
@@ -114,7 +119,7 @@ def parse_chat(body: Json, api_key: str | None = None) -> ChatRequest:
     forwarded = {
         key: value for key, value in body.items() if key not in ("vouch", "stream", "stream_options")
     }
-    forwarded["messages"] = [clean(message) for message in messages]
+    forwarded["messages"] = [clean(message, signs) for message in messages]
     return ChatRequest(
         chat=Chat(forwarded, question=question(messages), api_key=api_key),
         model=name,
@@ -146,19 +151,26 @@ def parse_options(given: Any) -> RequestOptions:
         raise RequestError(f"Unknown option {param}. {hint}", param=param) from None
 
 
-def clean(message: Json) -> Json:
+def clean(message: Json, signs: Sequence[str] = ()) -> Json:
     """A message as the upstream shall see it: an assistant's turn without what we added to it."""
     if message.get("role") != "assistant":
         return message
     kept = {key: value for key, value in message.items() if key not in OURS}
     content = kept.get("content")
     if isinstance(content, str):
-        kept["content"] = strip_marks(content)
+        kept["content"] = _bare(content, signs)
     elif isinstance(content, list):
         kept["content"] = [
-            {**part, "text": strip_marks(part["text"])} if _is_text(part) else part for part in content
+            {**part, "text": _bare(part["text"], signs)} if _is_text(part) else part for part in content
         ]
     return kept
+
+
+def _bare(text: str, signs: Sequence[str]) -> str:
+    text = strip_marks(text)
+    for sign in signs:
+        text = strip_sign(text, sign)
+    return text
 
 
 def question(messages: list[Json]) -> str:

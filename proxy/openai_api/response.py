@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from proxy.errors import VerificationError
 from proxy.pipeline import Answer
-from proxy.steps.annotate import Annotated, Reference, annotate
-from proxy.types import Attempt, CitationStyle, Evidence, Finding, Json, Outcome, Passage, Usage, Verdict
+from proxy.steps.aggregate import shares, verdict_of
+from proxy.steps.annotate import Annotated, Located, Reference, annotate
+from proxy.types import (
+    Aggregation,
+    Attempt,
+    CitationStyle,
+    Evidence,
+    Finding,
+    Json,
+    Outcome,
+    Passage,
+    Usage,
+    Verdict,
+)
 
 Status = Literal["ok", "partial", "skipped"]
+
+_GAP = " … "
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +43,21 @@ class Choice:
     verification: Json
 
 
-def choices(
-    answer: Answer, style: CitationStyle, url_of: Callable[[Passage], str], *, fail_closed: bool
-) -> list[Choice]:
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """How a checked reply shows: the style of its marks, the url of a passage that has none, the numbers that
+    a client gave its documents (by id), what stands behind claims that failed, and how verdicts add up."""
+
+    url_of: Callable[[Passage], str]
+    style: CitationStyle = "brackets"
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    sign: str = ""
+    aggregation: Aggregation = "strict"
+
+
+def choices(answer: Answer, dress: Dress, *, fail_closed: bool) -> list[Choice]:
     """The choices of an answer. Raises `VerificationError` where one could not be checked and must be."""
-    rendered = [choice(outcome, style, url_of) for outcome in answer.outcomes]
+    rendered = [choice(outcome, dress) for outcome in answer.outcomes]
     if fail_closed and any(one.verification["status"] != "ok" for one in rendered):
         reasons = {outcome.answer.error for outcome in answer.outcomes} - {""}
         why = "; ".join(sorted(reasons)) or "some claims could not be checked"
@@ -41,11 +65,12 @@ def choices(
     return rendered
 
 
-def choice(outcome: Outcome, style: CitationStyle, url_of: Callable[[Passage], str]) -> Choice:
+def choice(outcome: Outcome, dress: Dress) -> Choice:
     """The best attempt, annotated."""
     attempt = outcome.answer
     draft = attempt.draft
-    annotated = annotate(draft.text, attempt.findings, style if draft.editable else "none", url_of)
+    style, sign = (dress.style, dress.sign) if draft.editable else ("none", "")
+    annotated = annotate(draft.text, attempt.findings, style, dress.url_of, dress.numbers, sign)
     untouched = (draft.choice.get("message") or {}).get("content")
     return Choice(
         raw=draft.choice,
@@ -53,7 +78,7 @@ def choice(outcome: Outcome, style: CitationStyle, url_of: Callable[[Passage], s
         cuts=annotated.cuts if draft.editable else (),
         annotations=[annotation(reference) for reference in annotated.references],
         references=[reference_object(reference) for reference in annotated.references],
-        verification=verification(outcome, annotated),
+        verification=verification(outcome, annotated, dress.aggregation),
     )
 
 
@@ -95,9 +120,8 @@ def _choice_object(index: int, one: Choice, several: bool) -> Json:
 
 def usage(answer: Answer) -> Json:
     """The usage of the call that wrote the text, as its provider gave it, and of verification."""
-    attempt = answer.outcomes[0].answer
-    written_first = len(answer.outcomes) > 1 or answer.outcomes[0].best == 0
-    base = answer.reply.raw.get("usage") if written_first else _usage_object(attempt.usage)
+    written_first = answer.writing == answer.reply.usage
+    base = answer.reply.raw.get("usage") if written_first else None
     return {**(base or _usage_object(answer.writing)), "verification": _usage_object(answer.verification)}
 
 
@@ -111,51 +135,96 @@ def annotation(reference: Reference) -> Json:
             "end_index": end,
             "url": reference.url,
             "title": reference.title,
-            "content": reference.evidence.passage.text,
+            "content": _text(reference),
         },
     }
 
 
 def reference_object(reference: Reference) -> Json:
-    """An entry of `references`."""
-    evidence = reference.evidence
+    """An entry of `references`. Of several passages of one document the texts and quotes stand one after the
+    other."""
+    passage = reference.evidence[0].passage
     return {
         "n": reference.n,
-        "id": evidence.passage.id,
+        "id": passage.id,
         "title": reference.title,
-        "section": evidence.passage.section,
+        "section": passage.section,
         "url": reference.url,
-        "text": evidence.passage.text,
-        "quote": evidence.quote,
-        "highlights": [list(span) for span in evidence.highlights],
-        "score": _score(evidence),
+        "text": _text(reference),
+        "quote": _GAP.join(one.quote for one in reference.evidence),
+        "highlights": [list(span) for span in _highlights(reference.evidence)],
+        "score": max(_score(one) for one in reference.evidence),
         "spans": [list(span) for span in reference.spans],
     }
 
 
-def verification(outcome: Outcome, annotated: Annotated) -> Json:
+def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregation) -> Json:
     """`verification`: the verdict on each claim of the content, and how the attempts before it fared."""
+    attempt = outcome.answer
+    verdicts = [part.verdict for finding in attempt.findings for part in finding.parts or (finding,)]
+    dropped = [finding.claim.text for finding in outcome.attempts[outcome.best].nonfactual]
     return {
-        "status": status(outcome.answer),
+        "status": status(attempt),
+        "verdict": str(verdict_of(verdicts, aggregation)),
+        "shares": {str(verdict): round(share, 4) for verdict, share in shares(verdicts).items()},
         "rounds": len(outcome.attempts) - 1,
-        "claims": [
-            {
-                "start": located.start,
-                "end": located.end,
-                "text": located.finding.claim.text,
-                "verdict": str(located.finding.verdict),
-                "score": round(located.finding.score, 4),
-                "references": list(located.references),
-            }
-            for located in annotated.claims
-        ],
+        "claims": [_claim_object(located) for located in annotated.claims],
         "attempts": [
             {"nonfactual": [_failed(finding) for finding in attempt.nonfactual]}
             for attempt in outcome.attempts
         ],
         "best": outcome.best,
-        **({"error": outcome.answer.error} if outcome.answer.error else {}),
+        **({"dropped": dropped} if outcome.trimmed else {}),
+        **({"malformed": attempt.malformed} if attempt.malformed else {}),
+        **({"error": attempt.error} if attempt.error else {}),
     }
+
+
+def _claim_object(located: Located) -> Json:
+    """A claim at its place, with its parts where it was taken apart, and what became of the citations that
+    the upstream had put there."""
+    finding, offset = located.finding, located.start - located.finding.claim.start
+    theirs, ours = set(finding.claim.cited), set(located.references)
+    citations = {
+        "kept": sorted(theirs & ours),
+        "dropped": sorted(theirs - ours),
+        "added": sorted(ours - theirs),
+    }
+    return {
+        "start": located.start,
+        "end": located.end,
+        "text": finding.claim.text,
+        "verdict": str(finding.verdict),
+        "score": round(finding.score, 4),
+        "references": list(located.references),
+        **({"citations": citations} if theirs else {}),
+        **({"parts": [_part_object(part, offset) for part in finding.parts]} if finding.parts else {}),
+    }
+
+
+def _part_object(part: Finding, offset: int) -> Json:
+    claim = part.claim
+    triplet = claim.triplet and [claim.triplet.head, claim.triplet.relation, claim.triplet.tail]
+    return {
+        "start": claim.start + offset,
+        "end": claim.end + offset,
+        "text": claim.plain,
+        **({"triplet": triplet} if triplet else {}),
+        "verdict": str(part.verdict),
+        "score": round(part.score, 4),
+    }
+
+
+def _text(reference: Reference) -> str:
+    return "\n\n".join(one.passage.text for one in reference.evidence)
+
+
+def _highlights(evidence: Sequence[Evidence]) -> Iterator[tuple[int, int]]:
+    """In the quotes as they stand one after the other."""
+    offset = 0
+    for one in evidence:
+        yield from ((start + offset, end + offset) for start, end in one.highlights)
+        offset += len(one.quote) + len(_GAP)
 
 
 def status(attempt: Attempt) -> Status:
@@ -189,7 +258,10 @@ def _failed(finding: Finding) -> Json:
 
 
 def _missing(finding: Finding, nearest: Evidence | None) -> list[str]:
-    """The words of a failed claim that its nearest passage does not bear out."""
+    """The words of a failed claim that its nearest passage does not bear out; of one that was taken apart,
+    the parts that failed."""
+    if finding.parts:
+        return [part.claim.plain for part in finding.parts if part.verdict.nonfactual]
     spans = nearest.judgement.missing if nearest and nearest.judgement else ()
     return [finding.claim.plain[start:end] for start, end in spans]
 

@@ -1,4 +1,4 @@
-"""Verdicts of many claims as one: of the parts of a sentence, of the claims of a reply (RefChecker section 3.4)."""
+"""Verdicts of many claims as one: of a sentence's parts, of a reply's claims (RefChecker section 3.4)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SCALAR = {Verdict.SUPPORTED: 1, Verdict.UNSUPPORTED: 0, Verdict.CONTRADICTED: -
 def strict(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst: contradicted where any is, else unsupported where any is, else supported.
 
-    RefChecker's strict rule. What differs: a claim that could not be checked leaves a whole that nothing fails
-    UNVERIFIED. Nothing that could be checked at all makes NOT_CHECKABLE (there: "Abstain").
+    RefChecker's strict rule. What differs: a claim that could not be checked leaves a whole that nothing
+    fails UNVERIFIED. Nothing that could be checked at all makes NOT_CHECKABLE (there: "Abstain").
     """
     said = set(verdicts)
     return next((verdict for verdict in _WORST_FIRST if verdict in said), Verdict.NOT_CHECKABLE)
@@ -24,14 +24,14 @@ def strict(verdicts: Iterable[Verdict]) -> Verdict:
 
 def major(verdicts: Iterable[Verdict]) -> Verdict:
     """The most frequent, of equally frequent ones the worst. RefChecker's majority vote."""
-    counts = Counter(verdict for verdict in verdicts if verdict is not Verdict.NOT_CHECKABLE)
+    counts = Counter(verdicts)
     worst_first = [verdict for verdict in _WORST_FIRST if counts[verdict]]
     return max(worst_first, key=lambda verdict: counts[verdict], default=Verdict.NOT_CHECKABLE)
 
 
 def shares(verdicts: Iterable[Verdict]) -> dict[Verdict, float]:
-    """How much of what was checked has each of the three verdicts. RefChecker's soft rule; zeros where nothing
-    was."""
+    """How much of what was checked has each of the three verdicts, zeros where nothing was. RefChecker's soft
+    rule."""
     counts = Counter(verdict for verdict in verdicts if verdict in _SCALAR)
     return {verdict: counts[verdict] / max(1, counts.total()) for verdict in _SCALAR}
 

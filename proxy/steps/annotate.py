@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from urllib.parse import quote, urlsplit
 
 from proxy.types import CitationStyle, Evidence, Finding, Passage
@@ -19,11 +20,14 @@ _MARKS: dict[CitationStyle, Callable[[int, str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A passage that at least one claim cites. `spans` are those of its marks in the content; in the style
-    without marks, those of the claims that cite it."""
+    """A passage that at least one claim cites, or the passages of one document that the client numbered.
+
+    `spans` are those of its marks in the content; in the style without marks, those of the claims that cite
+    it.
+    """
 
     n: int
-    evidence: Evidence
+    evidence: tuple[Evidence, ...]
     title: str
     url: str
     spans: tuple[Span, ...]
@@ -51,23 +55,30 @@ class Annotated:
 
 
 def annotate(
-    draft: str, findings: Sequence[Finding], style: CitationStyle, url_of: Callable[[Passage], str]
+    draft: str,
+    findings: Sequence[Finding],
+    style: CitationStyle,
+    url_of: Callable[[Passage], str],
+    numbers: Mapping[str, int] | None = None,
+    sign: str = "",
 ) -> Annotated:
     """The draft with a mark for each passage that a claim cites, right after the claim.
 
-    References are numbered from 1 by first appearance; a claim's own marks are in ascending order. Their
+    References are numbered from 1 by first appearance, but for documents in `numbers` (by id), which keep the
+    client's number, and whose passages are one reference; a claim's own marks are in ascending order. Their
     urls and titles are unique and never empty: some clients renumber what repeats. `url_of` gives the url
-    of a passage that has none a browser could open.
+    of a passage that has none a browser could open. `sign` stands behind claims that are nonfactual.
     """
-    order = list(_by_id(findings).values())
-    urls = _unique([_url(one.passage, url_of) for one in order], lambda url, n: f"{url}#{n}")
-    titles = _titles([one.passage for one in order])
-    numbers = {one.passage.id: n for n, one in enumerate(order, 1)}
+    groups = dict(sorted(_numbered(findings, numbers or {}).items()))
+    first = [evidence[0].passage for evidence in groups.values()]
+    urls = dict(zip(groups, _unique([_url(one, url_of) for one in first], _with_fragment), strict=True))
+    titles = dict(zip(groups, _titles(first), strict=True))
+    number_of = {one.passage.id: n for n, evidence in groups.items() for one in evidence}
 
     pieces: list[str] = []
     claims: list[Located] = []
     cuts: list[int] = []
-    spans: dict[int, list[Span]] = {n: [] for n in numbers.values()}
+    spans: dict[int, list[Span]] = {n: [] for n in groups}
     position = length = 0
     for finding in findings:
         claim = finding.claim
@@ -75,29 +86,44 @@ def annotate(
         length += claim.end - position
         position = claim.end
         start, end = length - (claim.end - claim.start), length
-        cited = tuple(sorted({numbers[one.passage.id] for one in finding.cited}))
+        cited = tuple(sorted({number_of[one.passage.id] for one in _shown(finding)}))
         for n in cited:
-            mark = _MARKS[style](n, urls[n - 1])
+            mark = _MARKS[style](n, urls[n])
             pieces.append(mark)
             spans[n].append((length, length + len(mark)) if mark else (start, end))
             length += len(mark)
+        if sign and finding.verdict.nonfactual:
+            pieces.append(sign)
+            length += len(sign)
         claims.append(Located(start, end, finding, cited))
         cuts.append(length)
     pieces.append(draft[position:])
 
     references = tuple(
-        Reference(n, one, titles[n - 1], urls[n - 1], tuple(spans[n])) for n, one in enumerate(order, 1)
+        Reference(n, evidence, titles[n], urls[n], tuple(spans[n])) for n, evidence in groups.items()
     )
     return Annotated("".join(pieces), references, tuple(claims), tuple(cuts))
 
 
-def _by_id(findings: Sequence[Finding]) -> dict[str, Evidence]:
-    """The cited evidence by passage, in order of first appearance, each as its first claim found it."""
-    cited: dict[str, Evidence] = {}
+def _shown(finding: Finding) -> tuple[Evidence, ...]:
+    """What a finding has marks for."""
+    return (*finding.cited, *finding.claimed)
+
+
+def _numbered(findings: Sequence[Finding], numbers: Mapping[str, int]) -> dict[int, tuple[Evidence, ...]]:
+    """The cited evidence by number: each passage once, as its first claim found it."""
+    taken = set(numbers.values())
+    free = (n for n in count(1) if n not in taken)
+    found: dict[str, Evidence] = {}
     for finding in findings:
-        for one in finding.cited:
-            cited.setdefault(one.passage.id, one)
-    return cited
+        for one in _shown(finding):
+            found.setdefault(one.passage.id, one)
+    groups: dict[int, tuple[Evidence, ...]] = {}
+    for one in found.values():
+        number = numbers.get(one.passage.document_id)
+        number = next(free) if number is None else number
+        groups[number] = (*groups.get(number, ()), one)
+    return groups
 
 
 def _url(passage: Passage, url_of: Callable[[Passage], str]) -> str:
@@ -105,6 +131,10 @@ def _url(passage: Passage, url_of: Callable[[Passage], str]) -> str:
     if urlsplit(passage.url).scheme.lower() not in ("http", "https"):
         return url_of(passage)
     return quote(passage.url, safe="/:?#[]@!$&'*+,;=%~-._")
+
+
+def _with_fragment(url: str, n: int) -> str:
+    return f"{url}#{n}"
 
 
 def _titles(passages: Sequence[Passage]) -> list[str]:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from proxy.types import Attempt, Claim, Evidence, Finding, Judgement, Pair, Usage, Verdict
+from proxy.types import (
+    Attempt,
+    Claim,
+    Evidence,
+    Finding,
+    Judgement,
+    Pair,
+    UpstreamCitations,
+    Usage,
+    Verdict,
+)
 
 JOINT = "\n\f\n"
 """Between passages that are checked together: a page break, so that no checker reads on across it."""
@@ -53,9 +63,16 @@ def decide(claim: Claim, evidence: Sequence[Evidence]) -> Finding:
     return Finding(claim, verdict, _score(evidence), tuple(evidence), _best_first(cited), _usage(evidence))
 
 
-def pairs_of(evidence: Sequence[Evidence]) -> list[tuple[Evidence, ...]]:
-    """Every two of the passages, for a claim that only all of them together bear out."""
-    return list(combinations(evidence, 2))
+def all_of(finding: Finding) -> list[tuple[Evidence, ...]]:
+    """All passages of a claim that none of them decides alone, as one group; none where there is no need."""
+    undecided = finding.verdict is Verdict.UNSUPPORTED and len(finding.evidence) > 1
+    return [finding.evidence] if undecided else []
+
+
+def pairs_of(finding: Finding) -> list[tuple[Evidence, ...]]:
+    """Every two of the passages of a claim that only all of them together bear out."""
+    together = _is_joint(finding) and len(finding.cited) > 2
+    return list(combinations(finding.evidence, 2)) if together else []
 
 
 def carried_together(
@@ -74,6 +91,24 @@ def carried_together(
     joint = Judgement(Verdict.SUPPORTED, score, reason="together with another passage")
     cited = tuple(replace(one, judgement=joint) for one in group)
     return replace(finding, verdict=Verdict.SUPPORTED, score=score, cited=cited)
+
+
+def with_citations(finding: Finding, own: Collection[str], rule: UpstreamCitations) -> Finding:
+    """The finding with the upstream's own citations, of documents whose ids are `own`.
+
+    `verify` keeps those that carry the claim, however much surer another passage is; `merge` keeps those
+    too that don't, as `claimed`.
+    """
+    if rule == "replace" or not own:
+        return finding
+    theirs = [one for one in finding.evidence if one.passage.document_id in own]
+    cited = {one.passage.id: one for one in finding.cited}
+    if finding.verdict is Verdict.SUPPORTED:
+        cited |= {one.passage.id: one for one in theirs if _verdict(one) is Verdict.SUPPORTED}
+    held = {one.passage.document_id for one in cited.values()}
+    failed = {one.passage.document_id: one for one in reversed(theirs) if one.passage.document_id not in held}
+    claimed = tuple(reversed(failed.values())) if rule == "merge" else ()
+    return replace(finding, cited=tuple(cited.values()), claimed=claimed)
 
 
 def unchecked(claim: Claim) -> Finding:
@@ -98,6 +133,12 @@ _NOT_HOLDING = (Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED)
 
 def _count(attempt: Attempt, *verdicts: Verdict) -> int:
     return sum(finding.verdict in verdicts for finding in attempt.findings)
+
+
+def _is_joint(finding: Finding) -> bool:
+    """Whether passages carry the claim together that don't alone."""
+    alone = (one for one in finding.evidence if _verdict(one) is Verdict.SUPPORTED)
+    return finding.verdict is Verdict.SUPPORTED and next(alone, None) is None
 
 
 def _verdict(evidence: Evidence) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.steps.inline import Token, tokens
@@ -17,6 +17,7 @@ _BEFORE_CLAUSE = re.compile(r"[ \t]?[,，、)）]")
 _OPENERS = " \t(<[“\"'（《【「"
 _EMPHASIS = "*_~"
 _MAX_TAG = 256
+_NUMBER = re.compile(r"[1-9]\d{0,2}")
 _WORD_BEFORE = re.compile(r"([^\W_]{1,30})$")
 _IDENTIFIER = re.compile(r"(?:(?<![\w'’])[a-zA-Z]|\w*_\w*|[a-z]+[A-Z]\w*|[a-zA-Z]+\d+)$", re.A)
 _CONTENT_WORDS = frozenset(
@@ -39,25 +40,40 @@ def strip_marks(text: str) -> str:
     stays. The result has no such marks any more, so that stripping again changes nothing. Marks inserted at
     the ends of the claims of a stripped text come out again without a trace. Linear in the length.
     """
-    if "[" not in text and "【" not in text:
-        return text
+    return without(text, marks(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """A run of marks that goes, `text[start:end]`, with the spaces that only served it; `each` is a mark."""
+
+    start: int
+    end: int
+    each: tuple[Span, ...]
+
+
+def without(text: str, removed: Iterable[Marks]) -> str:
+    """`text` without what is removed, which is disjoint and in order."""
     kept: list[str] = []
     position = 0
-    for start, end in _marks(text):
-        kept.append(text[position:start])
-        position = end
+    for run in removed:
+        kept.append(text[position : run.start])
+        position = run.end
     return "".join(kept) + text[position:]
 
 
-def _marks(text: str) -> Iterator[Span]:
+def marks(text: str) -> Iterator[Marks]:
+    """What `strip_marks` takes out, disjoint, in order."""
+    if "[" not in text and "【" not in text:
+        return
     for block in blocks(text):
         groups = [(line,) for line in block.lines] if block.kind in ("row", "header") else [block.lines]
         for lines in groups:
             yield from _marks_of_lines(text, lines)
 
 
-def _marks_of_lines(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    found = tokens(text, lines[0], lines[1:])
+def _marks_of_lines(text: str, lines: Sequence[Span]) -> Iterator[Marks]:
+    found = _with_links(text, tokens(text, lines[0], lines[1:]))
     removed: dict[int, int] = {}
     line = index = 0
     while index < len(found):
@@ -69,9 +85,28 @@ def _marks_of_lines(text: str, lines: Sequence[Span]) -> Iterator[Span]:
             line += 1
         mark = _removable(_Run(text, found, index, last, lines[line]), removed)
         if mark is not None:
-            removed[mark[1]] = mark[0]
-            yield mark
+            start, end = mark
+            removed[end] = start
+            run = (one for one in found[index : last + 1] if one.kind == "citation" and one.start >= start)
+            yield Marks(start, end, tuple((one.start, one.end) for one in run))
         index = last + 1
+
+
+def _with_links(text: str, found: Sequence[Token]) -> list[Token]:
+    """The tokens with each link whose text is a number (`[1](url)`) as one citation."""
+    joined: list[Token] = []
+    for token in found:
+        joined.append(token)
+        opening, label = joined[-3:-1] if len(joined) > 2 else (None, None)
+        if opening is None or label is None or token.kind != "close" or opening.kind != "open":
+            continue
+        if label.whole and text[opening.start : label.start] == "[" and _is_number(text, label):
+            joined[-3:] = [Token("citation", opening.start, token.end)]
+    return joined
+
+
+def _is_number(text: str, token: Token) -> bool:
+    return token.kind == "text" and _NUMBER.fullmatch(text, token.start, token.end) is not None
 
 
 def _run_end(text: str, found: Sequence[Token], index: int) -> int:

@@ -80,9 +80,13 @@ def contexts(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
 def queries(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
     """Per claim its context and the claim, at most 2,000 characters: what the corpus is searched for."""
     return tuple(
-        shortened(f"{context} {claim.plain}" if context else claim.plain, _MAX_QUERY)
-        for claim, context in zip(claims, contexts(claims, question), strict=True)
+        query(claim, context) for claim, context in zip(claims, contexts(claims, question), strict=True)
     )
+
+
+def query(claim: Claim, context: str) -> str:
+    """The context of a claim and the claim, at most 2,000 characters."""
+    return shortened(f"{context} {claim.plain}" if context else claim.plain, _MAX_QUERY)
 
 
 def shortened(text: str, limit: int) -> str:

@@ -11,24 +11,22 @@ The embedded upstream reads what is written here; so writer and reader stand sid
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from dataclasses import dataclass
+from itertools import chain
 
-from proxy.steps.fence import LENGTH, mark_for
-from proxy.types import Attempt, Chat, Finding, Language, Passage, Verdict
-
-MAX_EVIDENCE_CHARS = 12_000
-"""Of all documents in one re-prompt together, code points. The claims are never cut: they are the draft's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What the re-prompt shows of a passage. `title` is one line."""
-
-    title: str
-    text: str
+from proxy.steps.fence import mark_for
+from proxy.steps.language import language_of
+from proxy.steps.reprompt import (
+    MAX_EVIDENCE_CHARS,
+    Document,
+    documents,
+    opening_patterns,
+    read_blocks,
+    with_turns,
+    written,
+)
+from proxy.types import Attempt, Chat, Finding, Language, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +89,7 @@ _WORDS: dict[Language, _Words] = {
     ),
 }
 
-_OPENINGS = {
-    language: re.compile(re.escape(words.opening).replace(re.escape("{mark}"), f"([0-9a-f]{{{LENGTH}}})"))
-    for language, words in _WORDS.items()
-}
-_STREAMING = frozenset({"stream", "stream_options"})
-_CHINESE = re.compile(r"[㐀-鿿豈-﫿]")
-_LETTER = re.compile(r"[A-Za-z]")
+_OPENINGS = opening_patterns({language: words.opening for language, words in _WORDS.items()})
 
 
 def revision(chat: Chat, attempt: Attempt, *, max_evidence_chars: int = MAX_EVIDENCE_CHARS) -> Chat:
@@ -107,13 +99,8 @@ def revision(chat: Chat, attempt: Attempt, *, max_evidence_chars: int = MAX_EVID
     one user turn. One choice is asked for, not streamed; every other key of the body stays. `chat` itself is
     left as it is.
     """
-    language = language_of(attempt.draft.text)
-    turns = [
-        {"role": "assistant", "content": attempt.draft.text},
-        {"role": "user", "content": write_revision(_revision(attempt, max_evidence_chars), language)},
-    ]
-    body = {key: value for key, value in chat.body.items() if key not in _STREAMING}
-    return replace(chat, body={**body, "messages": [*chat.body["messages"], *turns], "n": 1})
+    text = attempt.draft.text
+    return with_turns(chat, text, write_revision(_revision(attempt, max_evidence_chars), language_of(text)))
 
 
 def write_revision(revision: Revision, language: Language = "en") -> str:
@@ -122,18 +109,16 @@ def write_revision(revision: Revision, language: Language = "en") -> str:
     texts = chain(revision.claims, *((document.title, document.text) for document in revision.documents))
     mark = mark_for(texts)
 
-    def blocks(heading: str, kind: str, claims: Iterable[str]) -> Iterator[str]:
-        listed = [f"=== {mark} {kind}\n{claim}" for claim in claims]
-        if listed:
-            yield "\n".join((heading, *listed, f"=== {mark} {words.end}"))
+    def claims(heading: str, kind: str, texts: Iterable[str]) -> Iterator[str]:
+        if listed := [(kind, text) for text in texts]:
+            yield f"{heading}\n{written(mark, listed, words.end)}"
 
-    documents = [f"{words.document} {document.title}\n{document.text}" for document in revision.documents]
-    shown = "\n".join((*(f"=== {mark} {document}" for document in documents), f"=== {mark} {words.end}"))
+    shown = [(f"{words.document} {document.title}", document.text) for document in revision.documents]
     return "\n\n".join(
         (
-            words.opening.format(mark=mark) + "\n" + shown,
-            *blocks(words.contradicted_heading, words.contradicted, revision.contradicted),
-            *blocks(words.unsupported_heading, words.unsupported, revision.unsupported),
+            f"{words.opening.format(mark=mark)}\n{written(mark, shown, words.end)}",
+            *claims(words.contradicted_heading, words.contradicted, revision.contradicted),
+            *claims(words.unsupported_heading, words.unsupported, revision.unsupported),
             words.closing,
         )
     )
@@ -148,29 +133,18 @@ def read_revision(message: str) -> Revision | None:
     return None
 
 
-def language_of(text: str) -> Language:
-    """Chinese where it has at least a third as many Chinese characters as Latin letters, else English.
-
-    A Chinese character carries about as much as a short word, and Chinese answers are full of Latin names.
-    """
-    chinese = sum(1 for _ in _CHINESE.finditer(text))
-    return "zh" if chinese and 3 * chinese >= sum(1 for _ in _LETTER.finditer(text)) else "en"
-
-
 def _read(text: str, mark: str, words: _Words) -> Revision:
-    documents: list[Document] = []
+    shown: list[Document] = []
     contradicted: list[str] = []
     unsupported: list[str] = []
-    # The first piece stands before any mark; the mark is in no title, document or claim.
-    for block in f"\n{text}".split(f"\n=== {mark} ")[1:]:
-        kind, _, content = block.partition("\n")
+    for kind, content in read_blocks(text, mark):
         if kind.startswith(words.document):
-            documents.append(Document(kind.removeprefix(words.document).removeprefix(" "), content))
+            shown.append(Document(kind.removeprefix(words.document).removeprefix(" "), content))
         elif kind == words.contradicted:
             contradicted.append(content)
         elif kind == words.unsupported:
             unsupported.append(content)
-    return Revision(tuple(contradicted), tuple(unsupported), tuple(documents))
+    return Revision(tuple(contradicted), tuple(unsupported), tuple(shown))
 
 
 def _revision(attempt: Attempt, max_evidence_chars: int) -> Revision:
@@ -178,26 +152,9 @@ def _revision(attempt: Attempt, max_evidence_chars: int) -> Revision:
     return Revision(
         contradicted=_texts(nonfactual, Verdict.CONTRADICTED),
         unsupported=_texts(nonfactual, Verdict.UNSUPPORTED),
-        documents=tuple(_documents(nonfactual, max_evidence_chars)),
+        documents=tuple(documents(nonfactual, max_evidence_chars)),
     )
 
 
 def _texts(findings: Iterable[Finding], verdict: Verdict) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found.claim.text for found in findings if found.verdict is verdict))
-
-
-def _documents(findings: Iterable[Finding], max_chars: int) -> Iterator[Document]:
-    """The best passage of every claim, then the second of every claim, and so on while there is room."""
-    ranks = zip_longest(*((evidence.passage for evidence in finding.evidence) for finding in findings))
-    passages: dict[str, Passage] = {}
-    for passage in chain.from_iterable(ranks):
-        if passage is not None:
-            passages.setdefault(passage.text, passage)
-    left = max_chars
-    for text, passage in passages.items():
-        title = " ".join(passage.title.split())
-        left -= len(title)
-        if left <= 0:
-            return
-        yield Document(title, text[:left])
-        left -= len(text)

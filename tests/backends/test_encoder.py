@@ -12,12 +12,14 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-from transformers import BertConfig, BertModel, BertTokenizerFast
+from transformers import BertConfig, BertModel
 
-from proxy.backends.encoder import SentenceTransformerEncoder, packaged_folder
+from proxy.backends.encoder import SentenceTransformerEncoder
+from proxy.backends.models import packaged_folder
 from proxy.errors import ConfigError, RetrievalError
 from proxy.types import Vectors
 from tests.packaged import packaged_encoder
+from tests.tiny_models import SPECIAL, tiny_encoder
 
 TEXTS = [
     "The Eiffel Tower is 330 metres tall.",
@@ -25,28 +27,13 @@ TEXTS = [
     "How high is the tower that Eiffel built in Paris?",
     "",
 ]
-WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] the tower is tall penguins live in south".split()
+WORDS = "the tower is tall penguins live in south".split()
 
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plain BERT with no sentence-transformers configuration, as SimCSE's on the hub."""
-    folder = tmp_path_factory.mktemp("models") / "tiny-bert"
-    folder.mkdir()
-    vocabulary = folder / "vocab.txt"
-    vocabulary.write_text("\n".join(WORDS), encoding="utf-8")
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=32,
-    )
-    BertModel(config).save_pretrained(folder)
-    BertTokenizerFast(str(vocabulary), model_max_length=32).save_pretrained(folder)
-    return folder
+    return tiny_encoder(tmp_path_factory.mktemp("models") / "tiny-bert", words=WORDS, window=32)
 
 
 def test_vectors_are_unit_float32_rows() -> None:
@@ -178,7 +165,7 @@ def test_a_failed_download_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _states(folder: Path, tokens: list[str]) -> Vectors:
-    ids = torch.tensor([[WORDS.index(token) for token in tokens]])
+    ids = torch.tensor([[[*SPECIAL, *WORDS].index(token) for token in tokens]])
     with torch.inference_mode():
         states: Vectors = BertModel.from_pretrained(folder).eval()(ids).last_hidden_state[0].numpy()
     return states

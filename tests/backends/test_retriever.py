@@ -241,7 +241,7 @@ def _bm25(query: str, passage: Passage, passages: Sequence[Passage]) -> float:
 
 @pytest.mark.parametrize(("file", "at_1", "at_10"), [("gpt3", 98.2, 98.9), ("gpt4", 96.1, 98.5)])
 def test_words_alone_find_wikiretrs_passages(file: str, at_1: float, at_10: float) -> None:
-    """Recall at 1 and 10, in percent. `benchmarks.index` measures all three modes."""
+    """Recall at 1 and 10, in percent. `python -m evaluation wikiretr` measures all three modes."""
     source = DATA / "corpora" / "wikipedia_en.jsonl"
     if not source.exists():
         pytest.skip("the measuring data are not beside the repository")

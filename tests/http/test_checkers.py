@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.backends.checkers.tiny import make_classifier
 from tests.http.asking import ask, curl, verdicts
 from tests.http.facts import TRUE, UNKNOWN
 from tests.serving import serving, settings_for
+from tests.tiny_models import repc_classifier, tiny_encoder
 from tests.upstream import Upstream
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -52,6 +54,23 @@ def test_a_cascades_step_decides_what_it_is_sure_of(upstream: Upstream, corpus: 
         found = [verdicts(ask(client, max_rounds=0)) for _ in range(2)]
     assert found == [["supported"], ["unsupported"]]
     assert len(upstream.requests) == 2
+
+
+def test_a_repc_classifier_is_asked_when_a_request_names_it(
+    tmp_path: Path, upstream: Upstream, corpus: Library
+) -> None:
+    model = tiny_encoder(tmp_path / "tiny-bert")
+    classifier = repc_classifier(tmp_path, model, "--classifier", "mlp") / "repc.json"
+    lenient = json.loads(classifier.read_text(encoding="utf-8")) | {"threshold": 1e-9}
+    classifier.write_text(json.dumps(lenient), encoding="utf-8")  # it supports whatever it reads
+    checker = {"repc": {"model": str(model), "classifier": str(classifier)}}
+    upstream.enqueue(UNKNOWN, UNKNOWN)
+    with (
+        serving(settings_for(upstream.url, checker=checker), corpus) as base_url,
+        OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=30) as client,
+    ):
+        found = [verdicts(ask(client, max_rounds=0, checker=name)) for name in ("builtin", "repc")]
+    assert found == [["unsupported"], ["supported"]]
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,7 +39,7 @@ def test_marks_stand_after_their_claims_numbered_by_first_appearance() -> None:
     a, b = passage("a"), passage("b")
     annotated = run("One. Two. 三。", [(0, 4, [b]), (5, 9, [a, b]), (10, 12, [])])
     assert annotated.content == "One.[1] Two.[1][2] 三。"
-    assert [(r.n, r.evidence.passage.id, r.spans) for r in annotated.references] == [
+    assert [(r.n, r.evidence[0].passage.id, r.spans) for r in annotated.references] == [
         (1, "b", ((4, 7), (12, 15))),
         (2, "a", ((15, 18),)),
     ]
@@ -47,6 +48,38 @@ def test_marks_stand_after_their_claims_numbered_by_first_appearance() -> None:
         (8, 12, (1, 2)),
         (19, 21, ()),
     ]
+
+
+def test_documents_that_the_client_numbered_keep_their_numbers() -> None:
+    a, b, other, c = passage("a"), passage("b"), passage("other"), passage("c")
+    numbers = {"a.md": 7, "c.md": 1}
+    ends = [(0, 4, [b, a]), (5, 9, [a, other]), (10, 12, [c])]
+    annotated = annotate("One. Two. 三。", findings("One. Two. 三。", ends), "brackets", str, numbers)
+    assert annotated.content == "One.[2][7] Two.[3][7] 三。[1]"
+    assert [(r.n, r.evidence[0].passage.id) for r in annotated.references] == [
+        (1, "c"),
+        (2, "b"),
+        (3, "other"),
+        (7, "a"),
+    ]
+
+
+def test_passages_of_one_numbered_document_are_one_reference() -> None:
+    first, second = passage("a"), replace(passage("b"), document_id="a.md")
+    ends = [(0, 4, [first]), (5, 9, [second])]
+    annotated = annotate("One. Two.", findings("One. Two.", ends), "brackets", str, {"a.md": 3})
+    assert annotated.content == "One.[3] Two.[3]"
+    (reference,) = annotated.references
+    assert [one.passage.id for one in reference.evidence] == ["a", "b"]
+    assert reference.spans == ((4, 7), (12, 15))
+
+
+def test_a_sign_stands_behind_what_failed_and_is_no_part_of_it() -> None:
+    ends: Ends = [(0, 4, [passage("a")]), (5, 9, [])]
+    annotated = annotate("One. Two. End", findings("One. Two. End", ends), "brackets", str, sign="[?]")
+    assert annotated.content == "One.[1] Two.[?] End"
+    assert [(c.start, c.end) for c in annotated.claims] == [(0, 4), (8, 12)]
+    assert annotated.cuts == (7, 15)
 
 
 def test_markdown_style_links_and_none_leaves_the_text_alone() -> None:

@@ -65,12 +65,37 @@ def test_only_supporting_passages_are_cited_the_surest_first() -> None:
 
 def test_a_claim_that_two_passages_carry_together_cites_both() -> None:
     alone = judge.decide(CLAIM, [evidence("a", U), evidence("b", U), evidence("c", U)])
-    groups = judge.pairs_of(alone.evidence)
+    joined = judge.carried_together(alone, judge.all_of(alone), [Judgement(S, 0.7)])
     said = [Judgement(U, 0.1, usage=Usage(5, 0)), Judgement(S, 0.8), Judgement(S, 0.6)]
-    together = judge.carried_together(alone, groups, said)
+    together = judge.carried_together(joined, judge.pairs_of(joined), said)
     assert together.verdict is S
     assert [one.passage.id for one in together.cited] == ["a", "c"]
     assert together.usage == Usage(8, 6)
+
+
+def test_only_what_no_passage_decides_alone_is_joined() -> None:
+    assert judge.all_of(judge.decide(CLAIM, [evidence("a", U)])) == []
+    assert judge.all_of(judge.decide(CLAIM, [evidence("a", U), evidence("b", C)])) == []
+    sure = judge.decide(CLAIM, [evidence(name, S) for name in "abc"])
+    assert (judge.all_of(sure), judge.pairs_of(sure)) == ([], [])
+
+
+def test_of_the_upstreams_citations_those_that_hold_are_kept_however_unsure() -> None:
+    finding = judge.decide(CLAIM, [evidence("a", S, 0.9), evidence("b", S, 0.6), evidence("c", U, 0.1)])
+    own = {"doc-b", "doc-c"}
+    verified = judge.with_citations(finding, own, "verify")
+    assert [one.passage.id for one in verified.cited] == ["a", "b"]
+    assert verified.claimed == ()
+    merged = judge.with_citations(finding, own, "merge")
+    assert [one.passage.id for one in merged.cited] == ["a", "b"]
+    assert [one.passage.id for one in merged.claimed] == ["c"]
+    assert judge.with_citations(finding, own, "replace") == finding
+
+
+def test_a_citation_that_is_merged_supports_nothing() -> None:
+    merged = judge.with_citations(judge.decide(CLAIM, [evidence("a", U, 0.4)]), {"doc-a"}, "merge")
+    assert (merged.verdict, merged.cited) == (U, ())
+    assert [one.passage.id for one in merged.claimed] == ["a"]
 
 
 def test_joined_passages_that_do_not_carry_it_change_nothing_but_the_cost() -> None:

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.steps.fence import LENGTH, fenced, mark_for
-from proxy.steps.revise import Document, Revision, language_of, read_revision, revision, write_revision
+from proxy.steps.language import language_of
+from proxy.steps.reprompt import Document
+from proxy.steps.revise import Revision, read_revision, revision, write_revision
 from proxy.types import Attempt, Chat, Claim, Draft, Evidence, Finding, Json, Passage, Usage, Verdict
 
 DRAFT = "The tower was built in 1893. It is 300 metres high. It stands in Paris."

@@ -14,9 +14,11 @@ import pytest
 from proxy.steps.sentences import own_punkt, sentence_spans
 from training.augment.chinese import make_chinese
 from training.augment.chinese_changes import denied, flipped, other_date, turned_round, without
+from training.augment.chinese_exchange import Exchange, Kind
+from training.augment.chinese_stock import stock
 from training.augment.chinese_supported import compressed, merged, paraphrased
 from training.augment.chinese_text import balanced, clauses, fit, in_script_of, missing, traditional, values
-from training.augment.chinese_values import Exchange, Kind, exchanges, revised, stock
+from training.augment.chinese_values import exchanges, revised
 from training.augment.rows import Made
 from training.swaps import Passage
 

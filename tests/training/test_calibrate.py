@@ -87,6 +87,15 @@ async def test_what_is_made_can_be_loaded_and_checks(made: str, nli: NLI, tmp_pa
     assert right.score > wrong.score
 
 
+def test_from_where_on_a_claim_is_contradicted_is_learnt_for_english_alone(made: str) -> None:
+    languages = Weights.model_validate_json(made).languages
+    learnt = languages["en"].contradiction
+    assert languages["zh"].contradiction is None
+    assert learnt is not None
+    assert isinstance(learnt.figures, dict)
+    assert set(learnt.figures) == {"swaps"}  # the only source that tells contradicted from unsupported
+
+
 def test_the_weights_say_what_they_were_made_of(folder: Path, made: str) -> None:
     weights = Weights.model_validate_json(made)
     assert isinstance(weights.sources, list)

@@ -21,9 +21,11 @@ from training.augment.chinese_changes import (
     turned_round,
     without,
 )
+from training.augment.chinese_exchange import Kind
+from training.augment.chinese_stock import Stock, stock
 from training.augment.chinese_supported import RESTATEMENTS
 from training.augment.chinese_text import balanced, cleaned, fit, traditional, values
-from training.augment.chinese_values import Kind, Stock, exchanges, revised, stock
+from training.augment.chinese_values import exchanges, revised
 from training.augment.rows import Label, Made
 from training.swaps import Passage
 

@@ -7,6 +7,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from training.augment.chinese_numbers import years
+from training.augment.chinese_opposites import DEGREES, OPPOSED_ACTS, OPPOSITES, QUANTITIES
+from training.augment.chinese_stock import sort_of
 from training.augment.chinese_supported import stands
 from training.augment.chinese_text import (
     clauses,
@@ -17,8 +20,7 @@ from training.augment.chinese_text import (
     traditional,
     values,
 )
-from training.augment.chinese_values import sort_of, years
-from training.augment.chinese_words import ACTS, CLAUSE_STARTS, DEGREES, OPPOSED_ACTS, OPPOSITES, QUANTITIES
+from training.augment.chinese_words import ACTS, CLAUSE_STARTS
 from training.swaps import Passage
 
 _ACT = "|".join(ACTS)

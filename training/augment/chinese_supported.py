@@ -6,8 +6,9 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from training.augment.chinese_measures import CLASSIFIERS
 from training.augment.chinese_text import balanced, clauses, cleaned, fit, in_script_of, traditional
-from training.augment.chinese_words import CLASSIFIERS, MAKING, SYNONYMS, TRANSITIVE
+from training.augment.chinese_words import MAKING, SYNONYMS, TRANSITIVE
 
 _BRACKETED = re.compile(r"（[^（）]*）|\([^()]*\)")
 _CONNECTIVE = re.compile(

@@ -4,133 +4,25 @@ from __future__ import annotations
 
 import random
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Literal
 
-from training.augment.chinese_text import fit, foreign_script, traditional, value, values
-from training.augment.chinese_words import (
-    CLASSIFIERS,
-    COUNTED,
-    MEASURES,
-    NOT_A_PLACE_BEFORE,
-    PLACES,
-    SUFFIXES,
-    SURNAMES,
-    TRANSLITERATION,
-    UNITS,
-)
-from training.swaps import Passage
+from training.augment.chinese_exchange import Exchange, Kind, any_of, quoted
+from training.augment.chinese_names import NOT_A_PLACE_BEFORE, PLACES
+from training.augment.chinese_numbers import dates, numbers, units
+from training.augment.chinese_stock import FOREIGN, WORK, Stock, sort_of_mention
+from training.augment.chinese_text import foreign_script, traditional, value, values
 
-Kind = Literal["number", "date", "unit", "name", "place"]
+_Finder = Callable[[str, str, Stock, random.Random, str], Iterator[Exchange]]
+"""The exchanges in a claim, by its title, what the corpus offers, and its evidence."""
 
-
-def _any_of(groups: Iterable[Sequence[str]]) -> str:
-    """A pattern for any word of the groups, the longest first."""
-    return "|".join(sorted({word for group in groups for word in group}, key=lambda word: (-len(word), word)))
-
-
-_DATES = (
-    (re.compile(r"(?<![\d.\-–—~～至到、])\d{3,4}(?=年(?![代级級份鉴鑑]))"), 1, 2020),
-    (re.compile(r"(?<=年)\d{1,2}(?=月(?!份?[至到\-–—]))"), 1, 12),
-    (re.compile(r"(?<=月)\d{1,2}(?=[日號号](?![至到\-–—]))"), 1, 28),
-    (re.compile(r"(?<![\d\-–—~～至到、])\d{1,2}(?=世[纪紀])"), 1, 21),
-)
-_COUNTED = re.compile(
-    rf"(?<![\d.,\-–—~～至到、第比:/A-Za-z])(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,7}}(?:\.\d{{1,3}})?)(?=[{CLASSIFIERS}]|{MEASURES})"
-)
-_WORDED = re.compile(
-    rf"(?<![\d一二三四五六七八九十百千万萬两兩第数數几幾周週期初年同唯统統])"
-    r"(?:[二三四五六七八九]?十[一二三四五六七八九]?|[二三四五六七八九]|[两兩])"
-    rf"(?=[{COUNTED}](?![国國民地物员員]))"
-)
-_ORDINAL = re.compile(
-    r"(?<=第)[一二三四五六七八九](?=[个個次届屆任座位名](?!世界|国共|國共|鸦片|鴉片|大战|大戰))"
-)
-_UNIT = re.compile(rf"(?<=\d)(?:{_any_of(UNITS)})(?![一-鿿]?[/／]|每)")
-_PLACE = re.compile(rf"(?:{_any_of(PLACES)})(?![{NOT_A_PLACE_BEFORE}])")
+_PLACE = re.compile(rf"(?:{any_of(PLACES)})(?![{NOT_A_PLACE_BEFORE}])")
 _NO_PLACE_AFTER = "东東西南北欧歐英美中"
-_WORK = re.compile(r"《[^《》（）()\d，、：！ ]{2,10}》")
-_WORK_ENDS = "報报法約约案典史傳传記记經经志誌錄录集論论書书曲歌詩诗圖图刊令言說说學学"
-_FOREIGN = re.compile(
-    rf"(?:(?<=[，。、；（「由與与和及是為为的被將将家師师員员人者手授隊队])|\A)"
-    rf"[{TRANSLITERATION}]{{2,6}}(?:·[{TRANSLITERATION}]{{2,6}}){{1,2}}"
-    r"(?=[，。、；（」的是在於于和與与及等將将曾也說说被以出擔担成])"
-)
-_BORN = re.compile(r"\A[^，。]{2,6}[（(，][^。]{0,60}(?:\d{3,4}年|字|人[，。]|生于|生於|出生)")
 _SPAN = re.compile(
     r"(?:前后|前後|历时|歷時|长达|長達|为期|為期|享年|时年|時年|年仅|年僅)"
     r"|[\d一二三四五六七八九十][岁歲]|共[\d一二三四五六七八九十]+年"
 )
 _TRIES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """`old` for `new`, wherever it stands. `subject`: it names what the passage is about."""
-
-    kind: Kind
-    old: str
-    new: str
-    subject: bool = False
-
-    def apply(self, text: str) -> str:
-        """`text` with every mention exchanged."""
-        return text.replace(self.old, self.new)
-
-
-@dataclass(frozen=True, slots=True)
-class Stock:
-    """What a corpus offers: names by their sort, and what each title names."""
-
-    names: Mapping[tuple[str, bool], Sequence[str]]
-    sorts: Mapping[str, str]
-    by_title: Mapping[tuple[str, str], Sequence[str]]
-
-
-def stock(passages: Sequence[Passage]) -> Stock:
-    """The names of a corpus, by sort and script (traditional or not), and those of each document."""
-    names: defaultdict[tuple[str, bool], set[str]] = defaultdict(set)
-    by_title: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    sorts: dict[str, str] = {}
-    for passage in passages:
-        script = traditional(passage.text)
-        if (found := sort_of(passage.title, passage.text)) and passage.title in passage.text:
-            sorts[passage.title] = found
-            names[found, script].add(passage.title)
-        for sentence in filter(fit, passage.sentences):
-            for pattern in (_WORK, _FOREIGN):
-                for match in pattern.finditer(sentence):
-                    sort = _sort_of_mention(match[0])
-                    names[sort, script].add(match[0])
-                    by_title[sort, passage.title].add(match[0])
-    return Stock(
-        {key: sorted(found) for key, found in names.items()},
-        sorts,
-        {key: sorted(found) for key, found in by_title.items()},
-    )
-
-
-def sort_of(title: str, text: str) -> str:
-    """What a title names: a suffix (`大学`), `foreign` or `person`; empty where nothing tells."""
-    if not re.fullmatch(r"[\u4e00-\u9fff·]{2,12}", title):
-        return ""
-    if "·" in title:
-        return "foreign" if _FOREIGN.fullmatch(title) else ""
-    for suffix in SUFFIXES:
-        if title.endswith(suffix) and len(title) >= len(suffix) + 2:
-            return suffix
-    person = len(title) in (2, 3) and title[0] in SURNAMES and text.startswith(title) and _BORN.match(text)
-    return "person" if person else ""
-
-
-def _sort_of_mention(name: str) -> str:
-    """`foreign`, or `work` with the last character where that tells: a newspaper, a treaty, a dictionary."""
-    if not name.endswith("》"):
-        return "foreign"
-    return f"work {name[-2]}" if name[-2] in _WORK_ENDS else "work"
 
 
 def exchanges(
@@ -152,6 +44,14 @@ def exchanges(
             yield one
 
 
+def revised(one: Exchange, evidence: str) -> bool:
+    """Whether evidence can be exchanged in too: nothing of the old value is left, years keep their order."""
+    changed = one.apply(evidence)
+    if one.kind in ("number", "date") and values(one.old) & values(changed):
+        return False
+    return _consistent(one, evidence) and _order(evidence) == _order(changed)
+
+
 def _consistent(one: Exchange, claim: str) -> bool:
     """Whether nothing is left of the old value, and years still follow each other as they did."""
     changed = one.apply(claim)
@@ -168,100 +68,18 @@ def _consistent(one: Exchange, claim: str) -> bool:
     return True
 
 
-def revised(one: Exchange, evidence: str) -> bool:
-    """Whether evidence can be exchanged in too: nothing of the old value is left, years keep their order."""
-    changed = one.apply(evidence)
-    if one.kind in ("number", "date") and values(one.old) & values(changed):
-        return False
-    return _consistent(one, evidence) and _order(evidence) == _order(changed)
-
-
 def _order(text: str) -> list[bool]:
     years = [int(year) for year in re.findall(r"\d{3,4}(?=年|[\-–—至~～]\d)", text)]
     return [one <= other for one, other in combinations(years, 2)]
 
 
-def _numbers(
-    claim: str, _title: str, _stock: Stock, chance: random.Random, _evidence: str
-) -> Iterator[Exchange]:
-    if len(_COUNTED.findall(claim)) > 3:
-        return  # such a sentence often adds them up
-    for match in _COUNTED.finditer(claim):
-        listed = claim.count("、") > 1 and len(match[0]) < 3
-        if listed or _quoted(claim, match.start()):
-            continue
-        after = claim[match.end() : match.end() + 1]
-        for _ in range(_TRIES):
-            new = _near(match[0], chance)
-            if not (after in "%％" and float(new.replace(",", "")) > 100):
-                yield Exchange("number", match[0] + after, new + after)
-                break
-    for pattern in (_WORDED, _ORDINAL):
-        for match in pattern.finditer(claim):
-            if claim.count("、") < 2 and not _quoted(claim, match.start()):
-                before = claim[match.start() - 1] if pattern is _ORDINAL else ""
-                after = claim[match.end()]
-                options = [n for n in _worded(match[0]) if n != match[0]]
-                yield Exchange("number", before + match[0] + after, before + chance.choice(options) + after)
-
-
-def _worded(numeral: str) -> list[str]:
-    if "十" in numeral:
-        head, tail = numeral.split("十")
-        tails = list("一二三四五六七八九") if tail else [""]
-        heads = [head] if tail else list("二三四五六七八九")
-        return (
-            [f"{one}十{other}" for one in heads for other in tails] if head or tail else ["八", "九", "十二"]
-        )
-    return list("三四五六七八九") if numeral != "一" else list("二三四五")
-
-
-def _near(number: str, chance: random.Random) -> str:
-    """A number of the same shape: as many digits, the same zeros at its end, one digit or all changed."""
-    digits = [at for at, char in enumerate(number) if char.isdigit()]
-    tail = re.search(r"[0,]*\Z", number) if "." not in number else None
-    significant = [at for at in digits if tail is None or at < tail.start()] or digits[:1]
-    chosen = significant if chance.random() < 0.3 else [chance.choice(significant)]
-    changed = list(number)
-    for at in chosen:
-        low = 1 if at == digits[0] or at == significant[-1] else 0
-        changed[at] = str(chance.choice([digit for digit in range(low, 10) if str(digit) != number[at]]))
-    return "".join(changed)
-
-
-def _dates(
-    claim: str, _title: str, _stock: Stock, chance: random.Random, _evidence: str
-) -> Iterator[Exchange]:
-    for pattern, low, high in _DATES:
-        for match in pattern.finditer(claim):
-            own, after = int(match[0]), claim[match.end()]
-            before = claim[match.start() - 1] if pattern.pattern.startswith("(?<=") else ""
-            widest = 15 if high > 31 else 3 if high == 21 else 6
-            options = [n for n in range(max(low, own - widest), min(high, own + widest) + 1) if n != own]
-            if options and not _quoted(claim, match.start()):
-                for new in chance.sample(options, min(3, len(options))):
-                    yield Exchange("date", before + match[0] + after, f"{before}{new}{after}")
-
-
-def _units(
-    claim: str, _title: str, _stock: Stock, chance: random.Random, _evidence: str
-) -> Iterator[Exchange]:
-    for match in _UNIT.finditer(claim):
-        groups = [group for group in UNITS if match[0] in group and not foreign_script("".join(group), claim)]
-        if groups:
-            number = re.search(r"[\d.,]+\Z", claim[: match.start()])
-            new = chance.choice([unit for unit in chance.choice(groups) if unit != match[0]])
-            head = number[0] if number else ""
-            yield Exchange("unit", head + match[0], head + new)
-
-
 def _places(
-    claim: str, _title: str, _stock: Stock, chance: random.Random, evidence: str
+    claim: str, _title: str, _offered: Stock, chance: random.Random, evidence: str
 ) -> Iterator[Exchange]:
     found = list(_PLACE.finditer(claim))
     for at, match in enumerate(found):
         following = found[at + 1] if at + 1 < len(found) else None
-        if _quoted(claim, match.start()) or (following and following.start() - match.end() < 2):
+        if quoted(claim, match.start()) or (following and following.start() - match.end() < 2):
             continue
         before = claim[match.start() - 1] if match.start() else ""
         if before and before in _NO_PLACE_AFTER:
@@ -280,9 +98,9 @@ def _names(
     sort = offered.sorts.get(title, "")
     if sort and re.search(rf"(?:\A|[，；]){re.escape(title)}(?![亚亞科属屬目站])", claim):
         yield from _others(title, sort, offered.names.get((sort, script), ()), evidence, chance, subject=True)
-    for pattern in (_WORK, _FOREIGN):
+    for pattern in (WORK, FOREIGN):
         for match in pattern.finditer(claim):
-            own = _sort_of_mention(match[0])
+            own = sort_of_mention(match[0])
             if match[0] not in (title, f"《{title}》"):
                 near = offered.by_title.get((own, title), ())
                 far = offered.names.get((own, script), ())
@@ -299,16 +117,15 @@ def _others(
             return
 
 
-def _quoted(text: str, at: int) -> bool:
-    """Whether a title in 《》 or a quotation is open at `at`."""
-    return any(
-        text.count(mark, 0, at) > text.count(end, 0, at) for mark, end in ("《》", "「」", "“”", "『』")
-    )
+def _in_claim(find: Callable[[str, random.Random], Iterator[Exchange]]) -> _Finder:
+    """A finder that needs the claim alone."""
+    return lambda claim, _title, _offered, chance, _evidence: find(claim, chance)
 
 
-_FINDERS = {"number": _numbers, "date": _dates, "unit": _units, "name": _names, "place": _places}
-
-
-def years(sentences: Iterable[str]) -> list[str]:
-    """The years that sentences name, as `1998年`."""
-    return [f"{match[0]}年" for sentence in sentences for match in _DATES[0][0].finditer(sentence)]
+_FINDERS: Mapping[Kind, _Finder] = {
+    "number": _in_claim(numbers),
+    "date": _in_claim(dates),
+    "unit": _in_claim(units),
+    "name": _names,
+    "place": _places,
+}

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proxy.backends.checkers.repc.reading import Window
-from proxy.backends.checkers.repc.states import HiddenStates, States, batches
+from proxy.backends.checkers.repc.reading import ClaimWindow
+from proxy.backends.checkers.repc.states import HiddenStates, States
+from proxy.backends.checkers.windows import batches
 from proxy.errors import ConfigError
 from training.repc.rows import Row, checksum
 
@@ -58,9 +59,11 @@ def extract(rows: Sequence[Row], model: HiddenStates, folder: Path, batch_size: 
     return Extracted(tuple(kept), states, np.array(owners, dtype=np.int64))
 
 
-def _cut(rows: Sequence[Row], model: HiddenStates, most: int) -> tuple[list[Row], list[Window], list[int]]:
+def _cut(
+    rows: Sequence[Row], model: HiddenStates, most: int
+) -> tuple[list[Row], list[ClaimWindow], list[int]]:
     kept: list[Row] = []
-    windows: list[Window] = []
+    windows: list[ClaimWindow] = []
     owners: list[int] = []
     for row in rows:
         try:
@@ -87,7 +90,7 @@ def _name(rows: Sequence[Row], model: HiddenStates, most: int) -> str:
 
 
 def _computed(
-    windows: Sequence[Window], model: HiddenStates, folder: Path, name: str, batch_size: int
+    windows: Sequence[ClaimWindow], model: HiddenStates, folder: Path, name: str, batch_size: int
 ) -> States:
     """The states of all windows, in their order; what an earlier run has done is not done again."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -54,19 +54,20 @@ class Prompt:
 
     def messages(self, pair: Pair) -> list[Json]:
         """One user turn: not every model takes a system turn. The same pair makes the same messages."""
-        shown = {
+        blocks = (block for part in self.parts for block in self.block(part, pair))
+        text = "\n\n".join((self.instruction, self.guard, *blocks, self.closing))
+        return [{"role": "user", "content": text}]
+
+    def block(self, part: Part, pair: Pair) -> tuple[str, ...]:
+        """One part under its heading and fenced; none where it is empty."""
+        shown: Mapping[Part, str] = {
             "question": pair.question[:MAX_QUESTION_CHARS],
             "context": pair.context[-MAX_CONTEXT_CHARS:],
             "claim": pair.claim,
             "evidence": f"{pair.title}\n{pair.evidence}" if pair.title else pair.evidence,
         }
-        blocks = (
-            f"{heading}\n{fenced('document' if part == 'evidence' else part, shown[part])}"
-            for part, heading in self.parts.items()
-            if shown[part].strip()
-        )
-        text = "\n\n".join((self.instruction, self.guard, *blocks, self.closing))
-        return [{"role": "user", "content": text}]
+        name = "document" if part == "evidence" else part
+        return (f"{self.parts[part]}\n{fenced(name, shown[part])}",) if shown[part].strip() else ()
 
     def again(self, messages: list[Json], answer: str) -> list[Json]:
         """The messages that ask once more after a malformed answer, told apart from it by its last turn."""
@@ -86,12 +87,15 @@ class Prompt:
         different labels on lines of their own is never one of support.
         """
         _, _, said = answer.rpartition("</think>")
-        lines = [bare for line in said.splitlines() if (bare := _bare(line))]
-        stated = [self.labels.get(_LABELLED.sub("", line)) for line in lines]
+        stated = [self.label(line) for line in said.splitlines() if bare(line)]
         verdict = stated[-1] if stated else None
         if verdict is Verdict.SUPPORTED and {*stated} - {verdict, None}:
             return None
         return verdict
+
+    def label(self, line: str) -> Verdict | None:
+        """The verdict of a line that is one label and nothing else, but for what `read` allows around it."""
+        return self.labels.get(_LABELLED.sub("", bare(line)))
 
 
 _DECORATION = str.maketrans("", "", "*_`\"'“”‘’「」#~[]()（）")
@@ -101,7 +105,7 @@ _LABELLED = re.compile(
 )
 
 
-def _bare(line: str) -> str:
+def bare(line: str) -> str:
     """A line without Markdown, quotation marks and closing punctuation, lower case."""
     return line.translate(_DECORATION).strip(_EDGES).casefold()
 
@@ -165,7 +169,8 @@ REFCHECKER = Prompt(
         "contradiction": Verdict.CONTRADICTED,
     },
 )
-"""After RefChecker's checker prompt (appendix). There a claim is a triplet; here it may be a sentence too."""
+"""After RefChecker's checker prompt (appendix). There a claim is a triplet, written `("head", "relation",
+"tail")`; here it is a sentence, a part of one, or a triplet's three texts one after the other."""
 
 CITECHECK = Prompt(
     instruction="判断陈述是否完全得到参考文本的支撑。只要陈述中有任何内容未得到参考文本的支撑，或与参考文本不一致，"

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.backends.checkers.builtin.model import load_weights
 from proxy.backends.checkers.builtin.nli import Entailment
 from proxy.steps.judge import JOINT
 from proxy.types import Judgement, Pair, Verdict
@@ -79,6 +80,16 @@ def checker() -> Iterator[BuiltinChecker]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def ruled() -> Iterator[BuiltinChecker]:
+    """The same without what was learnt of contradictions."""
+    weights = load_weights()
+    english = weights.languages["en"].model_copy(update={"contradiction": None})
+    made = BuiltinChecker(weights.model_copy(update={"languages": {**weights.languages, "en": english}}))
+    yield made
+    made.close()
+
+
 async def judge(checker: BuiltinChecker, claim: str, evidence: str, **more: str) -> Judgement:
     (judgement,) = await checker.check([Pair(claim, evidence, **more)])
     return judgement
@@ -126,6 +137,38 @@ async def test_a_detail_that_differs_is_a_contradiction(
 ) -> None:
     judgement = await judge(checker, claim, evidence)
     assert (judgement.verdict, judgement.reason) == (Verdict.CONTRADICTED, reason)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("The council refused to build the bridge.", "The council built the bridge in 1904."),
+        ("The city lacks a railway station.", "The city has a railway station and two ports."),
+        ("The library is nowhere near the river.", "The library stands near the river."),
+    ],
+)
+async def test_the_nli_model_finds_contradictions_that_no_rule_names(
+    checker: BuiltinChecker, ruled: BuiltinChecker, claim: str, evidence: str
+) -> None:
+    judgement = await judge(checker, claim, evidence)
+    assert (judgement.verdict, judgement.reason) == (Verdict.CONTRADICTED, "the evidence says otherwise")
+    alone = await judge(ruled, claim, evidence)
+    assert alone.verdict is Verdict.UNSUPPORTED
+    assert (alone.score, alone.quote, alone.missing) == (judgement.score, judgement.quote, judgement.missing)
+
+
+@pytest.mark.parametrize(
+    "claim", ["The tower is run by a bank.", "The tower is a home.", "The tower is a hotel with nine floors."]
+)
+async def test_what_is_only_not_said_is_no_contradiction(checker: BuiltinChecker, claim: str) -> None:
+    assert (await judge(checker, claim, "The tower is a hotel in Vienna.")).verdict is Verdict.UNSUPPORTED
+
+
+async def test_evidence_about_something_else_contradicts_nothing(checker: BuiltinChecker) -> None:
+    said = "The city has a railway station and two ports."
+    judgement = await judge(checker, "It lacks a railway station.", said, context="Vienna is old.")
+    assert judgement.verdict is Verdict.UNSUPPORTED
+    assert judgement.reason == "the evidence is about something else than the claim's subject or question"
 
 
 async def test_a_detail_the_evidence_is_silent_on_is_no_contradiction(checker: BuiltinChecker) -> None:

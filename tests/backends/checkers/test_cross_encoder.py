@@ -19,7 +19,8 @@ from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 
 from proxy.backends.checkers.cross_encoder import CrossEncoderChecker
 from proxy.backends.checkers.cross_encoder.classes import NLILabel, read_classes
-from proxy.backends.checkers.cross_encoder.windows import LEAST_ROOM, Reader
+from proxy.backends.checkers.cross_encoder.windows import Reader
+from proxy.backends.checkers.windows import LEAST_ROOM
 from proxy.errors import ConfigError
 from proxy.types import Judgement, Pair, Verdict
 from tests.backends.checkers.tiny import NUMBERS, WINDOW, make_classifier

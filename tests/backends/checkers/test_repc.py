@@ -19,10 +19,10 @@ from safetensors.numpy import load_file, save_file
 from proxy.backends.checkers.repc import RepCChecker
 from proxy.backends.checkers.repc.reading import MAX_WINDOWS
 from proxy.backends.checkers.repc.states import HiddenStates, States
-from proxy.backends.checkers.repc.windows import nearest, windows
+from proxy.backends.checkers.repc.windows import windows
 from proxy.errors import ConfigError
 from proxy.types import Pair, Verdict
-from tests.tiny_models import tiny_decoder, tiny_encoder, write_plain_rows, write_rows
+from tests.tiny_models import repc_classifier, tiny_decoder, tiny_encoder, write_plain_rows
 from training.repc.__main__ import main
 
 CLAIM = "the town of elm has mills"
@@ -32,21 +32,12 @@ NOISE = "the river of larch is near a town and is old . "
 CONTRADICTING, UNDECIDED = "false false" + OTHER[len("no never") :], "many many" + OTHER[len("no never") :]
 
 
-def made(
-    folder: Path, model: Path, *more: str, labels: tuple[str, ...] = ("supported", "not_supported")
-) -> Path:
-    rows, out = write_rows(folder / "rows.jsonl", 180, labels=labels), folder / "classifier"
-    command = ["--model", str(model), "--data", str(rows), "--out", str(out), "--max-tokens", "64"]
-    assert main([*command, "--precision", "fp32", "--threads", "1", *more]) == 0
-    return out
-
-
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A decoder and the classifier for it."""
     folder = tmp_path_factory.mktemp("repc")
     model = tiny_decoder(folder / "tiny-gpt2")
-    return model, made(folder, model, "--layers", "ensemble")
+    return model, repc_classifier(folder, model, "--layers", "ensemble")
 
 
 @pytest.fixture
@@ -76,7 +67,7 @@ async def test_judgements_come_in_the_order_of_the_pairs_whatever_their_length(c
 
 async def test_three_classes_tell_contradicted_from_unsupported(tmp_path: Path) -> None:
     model = tiny_encoder(tmp_path / "tiny-bert")
-    classifier = made(
+    classifier = repc_classifier(
         tmp_path,
         model,
         "--classifier",
@@ -283,10 +274,3 @@ def test_windows_cover_everything_and_overlap(tokens: int, room: int) -> None:
     assert len(set(bounds)) == len(bounds)
     if room >= 4:
         assert all(one[1] > other[0] for one, other in pairwise(bounds))
-
-
-def test_the_windows_with_the_claims_words_are_kept_in_their_order() -> None:
-    evidence = [0] * 40
-    evidence[12], evidence[31], evidence[36] = 7, 7, 8
-    assert nearest(windows(40, 8), evidence, [7, 8, 9], 1) == [(30, 38)]
-    assert nearest(windows(40, 8), evidence, [7, 8, 9], 2) == [(6, 14), (30, 38)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.backends.upstream.embedded.mend import mend
+from proxy.backends.upstream.embedded.mend import corrected, mend
 from proxy.backends.upstream.embedded.model import (
     DEMO,
     DESCRIPTIONS,
@@ -22,7 +22,10 @@ from proxy.backends.upstream.embedded.model import (
 from proxy.backends.upstream.embedded.plant import plant
 from proxy.backends.upstream.embedded.words import pieces, sentences, similarity, terms, whole
 from proxy.errors import RetrievalError, UpstreamError
-from proxy.steps.revise import Document, Revision, revision
+from proxy.steps.reprompt import Document
+from proxy.steps.revise import Revision, revision
+from proxy.steps.rewrite import Rewriting, Sentence, read_rewrites, rewrite
+from proxy.steps.splice import spliced
 from proxy.types import (
     LLM,
     Attempt,
@@ -333,6 +336,35 @@ def test_mending_survives_any_text_and_adds_nothing_but_evidence(
     mended = mend(draft, Revision(tuple(claims), (), (Document("", told),)))
     if not any(whole(sentence, "en") or whole(sentence, "zh") for sentence in sentences(told)):
         assert len(mended) <= len(draft)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_the_demo_model_mends_its_error_when_only_the_sentence_is_asked_for(question: str) -> None:
+    right, wrong = await answer(EXTRACT, question), await answer(ERRING, question)
+    (planted,) = [sentence for sentence in sentences(wrong) if sentence not in sentences(right)]
+    failed = attempt(wrong, planted, *(await Shelf(CORPUS).search([planted], 4))[0])
+    for model in (ERRING, EXTRACT):
+        reply = await model.complete(rewrite(asking(question), failed))
+        read = read_rewrites(reply.drafts[0].text, 1)
+        assert set(read) == {1}
+        mended = spliced(failed.draft, failed.nonfactual, read, dropping=True)
+        assert mended is not None
+        assert mended.text == right
+
+
+async def test_a_sentence_that_nothing_resembles_is_answered_with_the_word_to_drop_it() -> None:
+    asked = rewrite(asking("Who?"), attempt("Cats rule the internet. Bees fly.", "Cats rule the internet."))
+    assert read_rewrites((await EXTRACT.complete(asked)).drafts[0].text, 1) == {1: None}
+    chinese = rewrite(asking("谁？"), attempt("猫统治互联网。", "猫统治互联网。"))
+    assert (await EXTRACT.complete(chinese)).drafts[0].text == "=== 1\n删除\n=== 结束"
+
+
+def test_no_two_sentences_are_corrected_to_the_same() -> None:
+    wrong = Sentence("The stone arch spans 82 metres across the canal.")
+    other = Sentence("The stone arch spans 83 metres across the canal.")
+    right = "The stone arch spans 28 metres across the canal."
+    assert corrected("", Rewriting((wrong, other), EVIDENCE)) == {1: right, 2: None}
+    assert corrected(f"So: {right}", Rewriting((wrong,), EVIDENCE)) == {1: None}
 
 
 async def test_the_reply_is_a_chat_completion() -> None:

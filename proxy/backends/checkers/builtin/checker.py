@@ -9,9 +9,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from proxy.backends.checkers.builtin.contradiction import carrying, contradiction, missing, shortfall
+from proxy.backends.checkers.builtin.contradiction import (
+    carrying,
+    contradicted,
+    contradiction,
+    missing,
+    shortfall,
+)
 from proxy.backends.checkers.builtin.ensemble import asked, inputs, overlap
-from proxy.backends.checkers.builtin.model import Weights, load_weights
+from proxy.backends.checkers.builtin.features import Comparison
+from proxy.backends.checkers.builtin.model import Contradiction, Weights, load_weights
 from proxy.backends.checkers.builtin.nli import NLI, Entailment, EntailmentModel, entailments
 from proxy.backends.checkers.builtin.parts import parts
 from proxy.backends.checkers.builtin.reading import Read, Reading
@@ -130,11 +137,12 @@ class BuiltinChecker:
         comparison, quote = compared.read.comparison, compared.read.quote
         language = comparison.claim.language
         model = self._models[language]
-        score = model.probability(inputs(language, compared.values, told)) * comparison.factor
+        values = inputs(language, compared.values, told)
+        score = model.probability(values) * comparison.factor
         spans = carrying(comparison)
         if score >= model.threshold:
             return Judgement(Verdict.SUPPORTED, score, quote, "the evidence says it", carrying=spans)
-        conflict = contradiction(comparison) if comparison.leaning == 1 else None
+        conflict = _conflict(comparison, model.contradiction, values, score)
         return Judgement(
             Verdict.CONTRADICTED if conflict else Verdict.UNSUPPORTED,
             score,
@@ -143,6 +151,16 @@ class BuiltinChecker:
             carrying=spans,
             missing=missing(comparison, told.words if told else (), len(pair.claim)),
         )
+
+
+def _conflict(
+    comparison: Comparison, learnt: Contradiction | None, values: Sequence[float], score: float
+) -> str | None:
+    """Why a claim that fails is contradicted: by the rule, or else by the NLI model where it is sure."""
+    ruled = contradiction(comparison)
+    if ruled is None and learnt is not None and contradicted(comparison, values, score) >= learnt.threshold:
+        return "the evidence says otherwise"
+    return ruled
 
 
 def _questions(at: int, pair: Pair) -> Iterator[_Question]:

@@ -1,14 +1,17 @@
 """When a failed claim is contradicted, not only unsupported, and the words that say why it failed.
 
 A wrong "contradicted" reads badly, so the rule is narrow: the window must say most of the claim and have
-something else where the claim has a number, a name, a negation or the opposite word.
+something else where the claim has a number, a name, a negation or the opposite word. Where it is silent, the
+NLI model may still call an English claim contradicted, if the window lacks one run of its words at most.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
+from proxy.backends.checkers.builtin.ensemble import INPUTS
 from proxy.backends.checkers.builtin.features import Comparison
 from proxy.backends.checkers.builtin.polarity import antonym, is_negation
 from proxy.backends.checkers.builtin.tokens import Token
@@ -28,17 +31,33 @@ _DOUBT = 0.5
 """Probability from which a word counts as not borne out."""
 _MOST = 3
 _SHOWN = 40
+_GAPS, _CONTRADICTED, _UNSUPPORTED = (
+    INPUTS["en"].index(name) for name in ("gaps", "nli_contradicted", "nli_unsupported")
+)
+_ONE_GAP = math.log1p(1)
 
 
 def contradiction(comparison: Comparison) -> str | None:
     """What the evidence says otherwise, in a few words, or None where it only does not say the claim."""
-    said = _rest_said(comparison)
-    if said < _SAID:
+    if comparison.leaning < 1 or (said := _rest_said(comparison)) < _SAID:
         return None
     conflict = _number_conflict(comparison) or _name_conflict(comparison)
     if conflict or said < _SAID_TURNED:
         return conflict
     return _opposite(comparison) or _negation(comparison)
+
+
+def contradicted(comparison: Comparison, values: Sequence[float], score: float) -> float:
+    """The probability that an English claim is contradicted, by its `ensemble.inputs` and its score.
+
+    P(not supported), which the calibrated score tells, times P(contradicted | not supported), which the NLI
+    model does. The model learnt to tell the two apart from rule-made claims alone, and calls nearly every
+    other claim that fails contradicted: so 0 where the window lacks more than one run of the claim's words.
+    """
+    if comparison.leaning < 1 or values[_GAPS] > _ONE_GAP:
+        return 0.0
+    against = values[_CONTRADICTED]
+    return (1 - score) * against / (against + values[_UNSUPPORTED])
 
 
 def shortfall(comparison: Comparison) -> str:

@@ -81,11 +81,19 @@ class Gated(_Part):
 Model = Averaged | Gated
 
 
+class Contradiction(_Part):
+    """From which probability on a claim that fails is contradicted (`contradiction.contradicted`)."""
+
+    threshold: Share
+    figures: JsonValue = None
+
+
 class LanguageModel(_Part):
     """All that is learnt for one language.
 
     `model` tells the log-odds of support, which Platt's (1999) `slope` and `offset` calibrate. `idf` maps an
     inverse document frequency to the words that have it, separated by spaces; `rarest` is that of all others.
+    `contradiction` is None where only the rule calls a claim contradicted.
     """
 
     idf: dict[str, str]
@@ -95,6 +103,7 @@ class LanguageModel(_Part):
     slope: Annotated[FiniteFloat, Field(gt=0)]
     offset: FiniteFloat
     threshold: Share
+    contradiction: Contradiction | None = None
     figures: JsonValue = None
 
     @model_validator(mode="after")

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from proxy.backends.checkers.builtin.assertion import asserted
 from proxy.backends.checkers.builtin.claims import ClaimView, Lexicon, read_claim
 from proxy.backends.checkers.builtin.excerpt import Extract, excerpt, excerpt_text
 from proxy.backends.checkers.builtin.features import Comparison, compare
 from proxy.backends.checkers.builtin.matching import read_window
+from proxy.backends.checkers.builtin.scaffolding import without_scaffolding
 from proxy.backends.checkers.builtin.scope import scope
 from proxy.backends.checkers.builtin.tokens import Token, tokenize
 from proxy.backends.checkers.builtin.windows import (
@@ -55,7 +57,7 @@ class Reading:
     def read(self, pair: Pair) -> Read | None:
         """None where the evidence or the claim has nothing to compare. Linear in the length of both."""
         claim = self._claim(pair)
-        evidence = self._read(pair.evidence)
+        evidence = self._read(asserted(self._read(without_scaffolding(pair.evidence)), claim))
         units = claim_units(claim.tokens, claim.weights)
         window = best_window(units, len(claim.tokens), evidence)
         if window is None or not any(claim.weights):

@@ -11,8 +11,8 @@ from torch import Tensor
 STEP = 16
 _FEW = (1, 2, 4)
 _ROWS = 8
-"""Lengths are padded to multiples of `STEP`, batches to a few rows or multiples of `_ROWS`: oneDNN compiles anew
-for each shape and keeps only so many."""
+"""Lengths are padded to multiples of `STEP`, batches to a few rows or multiples of `_ROWS`: oneDNN compiles
+anew for each shape and keeps only so many."""
 _CALL = 96
 """What calling the model once more costs, in tokens that it could have read instead."""
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from proxy.backends.checkers.cross_encoder.classes import Floats, NLILabel
 from proxy.backends.checkers.cross_encoder.model import Classifier
-from proxy.backends.checkers.cross_encoder.windows import Reader, Window
-from proxy.backends.encoder import Precision
+from proxy.backends.checkers.cross_encoder.windows import Reader
+from proxy.backends.checkers.windowed import FAILED, Windowed
+from proxy.backends.checkers.windows import Window
+from proxy.backends.models import Precision
 from proxy.steps.sentences import own_punkt, sentence_spans
 from proxy.types import Judgement, Pair, Verdict
-
-log = logging.getLogger(__name__)
 
 
 class CrossEncoderChecker:
@@ -71,7 +69,6 @@ class CrossEncoderChecker:
         window = min(max_tokens, self._classifier.max_tokens)
         self._reader = Reader(self._classifier.tokenizer, window, overlap, max_windows)
         self._threshold = threshold
-        self._batch_size = batch_size
         settings = (
             self._classifier.version,
             self._classifier.classes,
@@ -82,7 +79,7 @@ class CrossEncoderChecker:
         )
         self._version = f"cross_encoder {hashlib.sha256(repr(settings).encode()).hexdigest()}"
         self._punkt = own_punkt()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="cross-encoder")
+        self._windowed = Windowed("cross-encoder", self._read, self._judge, batch_size)
 
     @property
     def version(self) -> str:
@@ -91,73 +88,31 @@ class CrossEncoderChecker:
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
-        loop = asyncio.get_running_loop()
-        cuts = [await loop.run_in_executor(self._thread, self._cut, pair) for pair in pairs]
-        windows = [window for cut in cuts if not isinstance(cut, Judgement) for window in cut]
-        found = np.empty((len(windows), len(self._classifier.classes.labels)))
-        longest_first = sorted(range(len(windows)), key=lambda at: -windows[at].length)
-        for start in range(0, len(windows), self._batch_size):
-            batch = longest_first[start : start + self._batch_size]
-            found[batch] = await loop.run_in_executor(
-                self._thread, self._classify, [windows[at] for at in batch]
-            )
-        return await loop.run_in_executor(self._thread, self._judge_all, pairs, cuts, found)
+        return await self._windowed.check(pairs)
 
     def close(self) -> None:
         """Ends the thread; what it is at is finished first."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._windowed.close()
 
-    def _cut(self, pair: Pair) -> list[Window] | Judgement:
-        """The pair's windows, or what is to be said of it without any."""
-        try:
-            windows = self._reader.read(pair)
-        except ValueError as error:
-            return Judgement(Verdict.UNVERIFIED, reason=str(error))
-        except Exception as error:
-            log.exception("the cross-encoder's tokenizer stumbled over a pair")
-            return Judgement(Verdict.UNVERIFIED, reason=f"the checker failed: {type(error).__name__}")
-        if not windows:
-            what = "the claim has no words to check" if pair.evidence.strip() else "there is no evidence"
-            return Judgement(Verdict.UNSUPPORTED, reason=what)
-        return windows
+    def _read(self, pair: Pair) -> list[Window]:
+        """The pair's windows, each with what is to be quoted of it as its span."""
+        windows = self._reader.read(pair)
+        sentences = sentence_spans(pair.evidence, self._punkt) if windows else []
+        return [replace(window, span=_whole(sentences, window.span)) for window in windows]
 
-    def _classify(self, windows: Sequence[Window]) -> Floats:
-        """Probabilities, shape (n, classes); NaN for a window that the model failed on even alone."""
-        try:
-            return self._classifier.probabilities(windows)
-        except Exception:
-            log.exception("the cross-encoder failed on %d windows", len(windows))
-            if len(windows) > 1:
-                return np.vstack([self._classify([window]) for window in windows])
-            return np.full((1, len(self._classifier.classes.labels)), np.nan)
+    def _judge(self, windows: Sequence[Window]) -> list[Judgement]:
+        found = self._classifier.probabilities(windows)
+        scores = self._classifier.classes.entailment(found)
+        return [
+            self._judgement(float(score), row, window.span)
+            for window, score, row in zip(windows, scores, found, strict=True)
+        ]
 
-    def _judge_all(
-        self, pairs: Sequence[Pair], cuts: Sequence[list[Window] | Judgement], found: Floats
-    ) -> list[Judgement]:
-        judgements: list[Judgement] = []
-        at = 0
-        for pair, cut in zip(pairs, cuts, strict=True):
-            if isinstance(cut, Judgement):
-                judgements.append(cut)
-                continue
-            judgements.append(self._judge(pair, cut, found[at : at + len(cut)]))
-            at += len(cut)
-        return judgements
-
-    def _judge(self, pair: Pair, windows: Sequence[Window], probabilities: Floats) -> Judgement:
-        """What a pair's windows say together. One that failed leaves it open, unless another supports."""
-        failed = ~np.isfinite(probabilities).all(axis=1)
-        if failed.all():
-            return Judgement(Verdict.UNVERIFIED, reason="the checker's model failed")
-        entailed = np.where(failed, -1.0, self._classifier.classes.entailment(probabilities))
-        best = int(entailed.argmax())
-        score = float(entailed[best])
-        if failed.any() and score < self._threshold:
-            return Judgement(
-                Verdict.UNVERIFIED, reason="the checker's model failed on a part of the evidence"
-            )
-        verdict = self._verdict(score, probabilities[best])
-        return Judgement(verdict, score, self._quote(pair.evidence, windows[best].span), _REASONS[verdict])
+    def _judgement(self, score: float, probabilities: Floats, span: tuple[int, int]) -> Judgement:
+        if not np.isfinite(probabilities).all():
+            return FAILED
+        verdict = self._verdict(score, probabilities)
+        return Judgement(verdict, score, span, _REASONS[verdict])
 
     def _verdict(self, score: float, probabilities: Floats) -> Verdict:
         if score >= self._threshold:
@@ -165,14 +120,11 @@ class CrossEncoderChecker:
         contradicts = self._classifier.classes.contradicts(probabilities)
         return Verdict.CONTRADICTED if contradicts else Verdict.UNSUPPORTED
 
-    def _quote(self, evidence: str, span: tuple[int, int]) -> tuple[int, int]:
-        """The sentences that are whole in the window, or the window where none is."""
-        whole = [
-            sentence
-            for sentence in sentence_spans(evidence, self._punkt)
-            if span[0] <= sentence[0] and sentence[1] <= span[1]
-        ]
-        return (whole[0][0], whole[-1][1]) if whole else span
+
+def _whole(sentences: Sequence[tuple[int, int]], span: tuple[int, int]) -> tuple[int, int]:
+    """The sentences that are whole in a window's span, or the span where none is."""
+    whole = [one for one in sentences if span[0] <= one[0] and one[1] <= span[1]]
+    return (whole[0][0], whole[-1][1]) if whole else span
 
 
 _REASONS = {

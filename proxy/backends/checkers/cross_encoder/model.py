@@ -12,9 +12,8 @@ from huggingface_hub import hf_hub_download
 from sentence_transformers import CrossEncoder
 
 from proxy.backends.checkers.cross_encoder.classes import Floats, NLILabel, read_classes
-from proxy.backends.checkers.cross_encoder.windows import Window
-from proxy.backends.encoder import Precision, dtype_of, quiet
-from proxy.backends.models import model_checksum
+from proxy.backends.checkers.windows import Window
+from proxy.backends.models import Precision, dtype_of, first_line, local_folder, model_checksum, quiet
 from proxy.errors import ConfigError
 
 _KEY = "checker.cross_encoder.model"
@@ -43,7 +42,7 @@ class Classifier:
         precision: Precision = "auto",
         trust_remote_code: bool = False,
     ) -> None:
-        folder = _local(model)
+        folder = local_folder(model, kind="cross-encoder", key=_KEY)
         self._model = _load(model, folder, revision, precision, trust_remote_code)
         try:
             self.classes = read_classes(_names(self._model), labels)
@@ -84,7 +83,7 @@ class Classifier:
         try:
             found = self.probabilities(windows)
         except Exception as error:
-            raise ValueError(f"it fails on two short pairs: {_first_line(error)}") from error
+            raise ValueError(f"it fails on two short pairs: {first_line(error)}") from error
         if found.shape != (2, len(self.classes.labels)):
             raise ValueError(f"it has {len(self.classes.labels)} classes but gives {found.shape[1]} values")
 
@@ -95,25 +94,13 @@ def _names(model: CrossEncoder) -> dict[int, str]:
     return {index: named.get(index, f"LABEL_{index}") for index in range(model.num_labels)}
 
 
-def _local(model: str) -> Path | None:
-    """The folder that `model` names, None for a hub id."""
-    path = Path(model).expanduser()
-    if path.is_dir():
-        return path.resolve()
-    if path.is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
-        raise ConfigError(f"No such cross-encoder folder: {model}", param=_KEY)
-    return None
-
-
 def _load(
     model: str, folder: Path | None, revision: str | None, precision: Precision, trust_remote_code: bool
 ) -> CrossEncoder:
     """The border: whatever the libraries and the hub raise becomes one line for the operator."""
     try:
         with quiet():
-            if (
-                folder is None
-            ):  # one look: without it, every file of a model that isn't there is asked for anew
+            if folder is None:  # one look: without it, every file of a model that isn't there is asked for
                 hf_hub_download(model, "config.json", revision=revision)
             loaded = CrossEncoder(
                 model if folder is None else str(folder),
@@ -128,7 +115,7 @@ def _load(
             if folder is None
             else "is it a folder with a model and its tokenizer?"
         )
-        reason = _first_line(error)
+        reason = first_line(error)
         raise ConfigError(
             f"The cross-encoder {model} can't be loaded: {reason} — {advice}", param=_KEY
         ) from error
@@ -140,7 +127,3 @@ def _load(
             param=_KEY,
         )
     return loaded
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

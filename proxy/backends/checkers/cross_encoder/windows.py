@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from proxy.backends.checkers.windows import LEAST_ROOM, Window, leading_title, nearest
 from proxy.types import Pair
-
-LEAST_ROOM = 16
-"""Tokens of evidence that a window must have room for."""
-
-MAX_TITLE_CHARS = 200
 
 
 class Token(NamedTuple):
@@ -22,22 +16,6 @@ class Token(NamedTuple):
     id: int
     start: int
     end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A window of an evidence with its claim: by name the model's inputs, rows of `length` integers.
-
-    `span` is the window's place in `Pair.evidence`, in code points.
-    """
-
-    inputs: Mapping[str, Sequence[int]]
-    span: tuple[int, int]
-
-    @property
-    def length(self) -> int:
-        """In tokens, all told."""
-        return len(self.inputs["input_ids"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +56,8 @@ class Reader:
         )
         rows = {row: _evidence(cut, row, len(head)) for row in range(len(cut["input_ids"]))}
         read = {row: tokens for row, tokens in rows.items() if tokens}
-        return [
-            self._window(cut, row, read[row], len(head)) for row in nearest(read, claim, self.max_windows)
-        ]
+        ids = {row: [token.id for token in tokens] for row, tokens in read.items()}
+        return [self._window(cut, row, read[row], len(head)) for row in nearest(ids, claim, self.max_windows)]
 
     def _window(self, cut: Any, row: int, evidence: Sequence[Token], head: int) -> Window:
         names = [name for name in self.tokenizer.model_input_names if name in cut]
@@ -92,21 +69,6 @@ class Reader:
         return self.tokenizer(*texts, split_special_tokens=True, verbose=False, **options)
 
 
-def nearest(windows: Mapping[int, Sequence[Token]], claim: Sequence[int], most: int) -> list[int]:
-    """At most `most` windows, in their order: those that share most of the claim's tokens with it.
-
-    A token counts the more the fewer windows have it.
-    """
-    if len(windows) <= most:
-        return list(windows)
-    wanted = frozenset(claim)
-    held = {at: wanted.intersection(token.id for token in tokens) for at, tokens in windows.items()}
-    spread = Counter(token for tokens in held.values() for token in tokens)
-    weight = {token: math.log(1 + len(windows) / count) for token, count in spread.items()}
-    worth = {at: math.fsum(weight[token] for token in tokens) for at, tokens in held.items()}
-    return sorted(sorted(windows, key=lambda at: -worth[at])[:most])
-
-
 def _evidence(cut: Any, row: int, head: int) -> list[Token]:
     """The evidence's tokens in one row of the tokenizer's output, those of the title before it left out."""
     columns = zip(cut["input_ids"][row], cut["offset_mapping"][row], cut.sequence_ids(row), strict=True)
@@ -114,5 +76,5 @@ def _evidence(cut: Any, row: int, head: int) -> list[Token]:
 
 
 def _head(pair: Pair) -> str:
-    title = pair.title.strip()[:MAX_TITLE_CHARS]
-    return "" if not title or pair.evidence.lstrip().startswith(title) else f"{title}\n"
+    title = leading_title(pair)
+    return f"{title}\n" if title else ""

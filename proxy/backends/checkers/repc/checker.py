@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +11,12 @@ import numpy as np
 from proxy.backends.checkers.repc.classifiers import Floats
 from proxy.backends.checkers.repc.description import Description, calibrated
 from proxy.backends.checkers.repc.files import Stored, read_classifier
-from proxy.backends.checkers.repc.reading import Window
-from proxy.backends.checkers.repc.states import HiddenStates, batches
-from proxy.backends.encoder import Precision
+from proxy.backends.checkers.repc.reading import ClaimWindow
+from proxy.backends.checkers.repc.states import HiddenStates
+from proxy.backends.checkers.windowed import FAILED, Windowed
+from proxy.backends.models import Precision
 from proxy.errors import ConfigError
 from proxy.types import Judgement, Pair, Verdict
-
-log = logging.getLogger(__name__)
 
 
 class RepCChecker:
@@ -63,8 +59,7 @@ class RepCChecker:
         )
         _same_model(stored, self._states, str(classifier))
         self._version = hashlib.sha256(f"{stored.sha256} {self._states.checksum}".encode()).hexdigest()
-        self._batch_size = batch_size
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="repc-checker")
+        self._windowed = Windowed("RepC", self._states.reader.read, self._judge, batch_size)
 
     @property
     def version(self) -> str:
@@ -73,50 +68,18 @@ class RepCChecker:
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
-        loop = asyncio.get_running_loop()
-        cuts = [await loop.run_in_executor(self._thread, self._cut, pair) for pair in pairs]
-        windows = [window for cut in cuts if not isinstance(cut, Judgement) for window in cut]
-        found = np.full((len(windows), len(self._description.classes)), np.nan)
-        for batch in batches(windows, self._batch_size):
-            found[batch] = await loop.run_in_executor(
-                self._thread, self._classify, [windows[at] for at in batch]
-            )
-        judgements, at = [], 0
-        for cut in cuts:
-            if isinstance(cut, Judgement):
-                judgements.append(cut)
-                continue
-            judgements.append(_judge(self._description, cut, found[at : at + len(cut)]))
-            at += len(cut)
-        return judgements
+        return await self._windowed.check(pairs)
 
     def close(self) -> None:
         """Ends the thread; what it is at is finished first."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._windowed.close()
 
-    def _cut(self, pair: Pair) -> list[Window] | Judgement:
-        """The pair's windows, or what is to be said of it without any."""
-        try:
-            windows = self._states.reader.read(pair)
-        except ValueError as error:
-            return Judgement(Verdict.UNVERIFIED, reason=str(error))
-        except Exception as error:
-            log.exception("the RepC checker stumbled over a pair")
-            return Judgement(Verdict.UNVERIFIED, reason=f"the checker failed: {type(error).__name__}")
-        return windows or Judgement(Verdict.UNSUPPORTED, reason="there is no evidence")
-
-    def _classify(self, windows: Sequence[Window]) -> Floats:
-        """Probabilities, shape (n, classes); NaN for a window that the model failed on even alone."""
+    def _judge(self, windows: Sequence[ClaimWindow]) -> list[Judgement]:
+        states = self._states.read(windows)
+        finite = np.isfinite(states).all(axis=(1, 2))
         found = np.full((len(windows), len(self._description.classes)), np.nan)
-        try:
-            states = self._states.read(windows)
-            finite = np.isfinite(states).all(axis=(1, 2))
-            found[finite] = self._ensemble.probabilities(states[finite])
-        except Exception:
-            log.exception("the RepC checker's model failed on %d windows", len(windows))
-            if len(windows) > 1:
-                return np.vstack([self._classify([window]) for window in windows])
-        return found
+        found[finite] = self._ensemble.probabilities(states[finite])
+        return [_judgement(self._description, *one) for one in zip(windows, found, strict=True)]
 
 
 def _same_model(stored: Stored, states: HiddenStates, classifier: str) -> None:
@@ -130,18 +93,12 @@ def _same_model(stored: Stored, states: HiddenStates, classifier: str) -> None:
         )
 
 
-def _judge(description: Description, windows: Sequence[Window], probabilities: Floats) -> Judgement:
-    """What the windows of one pair say together: a failed one leaves the claim open, unless another one
-    supports it."""
-    failed = ~np.isfinite(probabilities).all(axis=1)
-    if failed.all():
-        return Judgement(Verdict.UNVERIFIED, reason="the checker's model failed")
-    best = int(np.where(failed, -1, probabilities[:, 0]).argmax())
-    score = float(calibrated(probabilities[best, 0], description.slope, description.offset))
-    verdict = description.verdict(probabilities[best], score)
-    if failed.any() and verdict is not Verdict.SUPPORTED:
-        return Judgement(Verdict.UNVERIFIED, reason="the checker's model failed on a part of the evidence")
-    return Judgement(verdict, score, windows[best].span, _REASONS[verdict])
+def _judgement(description: Description, window: ClaimWindow, probabilities: Floats) -> Judgement:
+    if not np.isfinite(probabilities).all():
+        return FAILED
+    score = float(calibrated(probabilities[0], description.slope, description.offset))
+    verdict = description.verdict(probabilities, score)
+    return Judgement(verdict, score, window.span, _REASONS[verdict])
 
 
 _REASONS = {

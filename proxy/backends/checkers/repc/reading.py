@@ -6,34 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proxy.backends.checkers.repc.windows import nearest, windows
+from proxy.backends.checkers.repc.windows import windows
+from proxy.backends.checkers.windows import LEAST_ROOM, Window, leading_title, nearest
 from proxy.types import Pair
 
 MAX_WINDOWS = 16
 """Windows of one evidence that are read: those with most of the claim's tokens, where there are more."""
 
-_LEAST_ROOM = 16
 _SLACK = 4
 """Tokens kept free: a text cut out of another may have a few tokens more than it had inside it."""
-_TITLE_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """One window of an evidence with its claim, as the model's inputs: by name a row of `length` integers.
+class ClaimWindow(Window):
+    """A window with `claim`: where among the tokens an encoder has the claim, and a decoder what it makes of
+    it, the last token."""
 
-    `span` is the window's place in `Pair.evidence`, in code points. `claim` is where among the tokens an
-    encoder has the claim, and a decoder what it makes of it: the last token.
-    """
-
-    span: tuple[int, int]
-    inputs: Mapping[str, Sequence[int]]
     claim: tuple[int, int]
-
-    @property
-    def length(self) -> int:
-        """In tokens, all told."""
-        return len(self.inputs["input_ids"])
 
 
 class Reader:
@@ -49,7 +38,7 @@ class Reader:
         self.max_tokens = max_tokens
         self._causal = causal
 
-    def read(self, pair: Pair, most: int = MAX_WINDOWS) -> list[Window]:
+    def read(self, pair: Pair, most: int = MAX_WINDOWS) -> list[ClaimWindow]:
         """The pair's windows, at most `most`; none where there is no evidence.
 
         Raises:
@@ -59,23 +48,24 @@ class Reader:
             return []
         head = _head(pair)
         room = self.max_tokens - _SLACK - len(self._encoded(head, pair.claim)["input_ids"])
-        if room < _LEAST_ROOM:
+        if room < LEAST_ROOM:
             raise ValueError(f"the claim leaves no room for evidence in {self.max_tokens} tokens")
         evidence = self._tokens(pair.evidence, return_offsets_mapping=True)
         ids, offsets = evidence["input_ids"], evidence["offset_mapping"]
         claim = self._tokens(pair.claim)["input_ids"]
-        bounds = nearest(windows(len(ids), room), ids, claim, most)
-        return [self._window(pair, head, offsets, first, last) for first, last in bounds]
+        bounds = windows(len(ids), room)
+        kept = nearest({at: ids[slice(*one)] for at, one in enumerate(bounds)}, claim, most)
+        return [self._window(pair, head, offsets, *bounds[at]) for at in kept]
 
     def _window(
         self, pair: Pair, head: str, offsets: Sequence[tuple[int, int]], first: int, last: int
-    ) -> Window:
+    ) -> ClaimWindow:
         """The evidence's tokens from `first` to `last`, or a few less where they have become too many."""
         span = offsets[first][0], offsets[last - 1][1]
         encoded = self._encoded(head + pair.evidence[slice(*span)], pair.claim)
         excess = len(encoded["input_ids"]) - self.max_tokens
         if excess <= 0:
-            return Window(span, dict(encoded), self._claim(encoded))
+            return ClaimWindow(dict(encoded), span, self._claim(encoded))
         if last - excess <= first:
             raise ValueError(f"the evidence can't be cut to {self.max_tokens} tokens")
         return self._window(pair, head, offsets, first, last - excess)
@@ -109,5 +99,5 @@ def _prompt(evidence: str, claim: str) -> str:
 
 
 def _head(pair: Pair) -> str:
-    title = pair.title.strip()[:_TITLE_CHARS]
-    return "" if not title or pair.evidence.lstrip().startswith(title) else f"{title}. "
+    title = leading_title(pair)
+    return f"{title}. " if title else ""

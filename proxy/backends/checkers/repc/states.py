@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from proxy.backends.checkers.repc.reading import Reader, Window
-from proxy.backends.encoder import Precision
-from proxy.backends.models import find_model, load_transformer, model_checksum
+from proxy.backends.checkers.repc.reading import ClaimWindow, Reader
+from proxy.backends.models import Precision, find_model, load_transformer, model_checksum
 from proxy.errors import ConfigError
 
 States = NDArray[np.float16]
@@ -64,7 +63,7 @@ class HiddenStates:
         """What it computes in."""
         return str(self._model.dtype).removeprefix("torch.")
 
-    def read(self, windows: Sequence[Window]) -> States:
+    def read(self, windows: Sequence[ClaimWindow]) -> States:
         """Shape (len(windows), layers, hidden size), computed at once. Layer 1 is the first row.
 
         The embeddings under the first layer are left out. A window whose states are not all finite is NaN all
@@ -110,19 +109,12 @@ class HiddenStates:
         return causal, len(layers), layers[-1].shape[-1]
 
 
-def batches(windows: Sequence[Window], size: int) -> Iterator[list[int]]:
-    """The indexes of windows that are computed at once: about equally long ones, for little padding."""
-    by_length = sorted(range(len(windows)), key=lambda at: windows[at].length)
-    for first in range(0, len(by_length), size):
-        yield by_length[first : first + size]
-
-
 def _shares(first: int, last: int, length: int) -> list[float]:
     """What each of `length` tokens counts in the mean of those from `first` to `last`."""
     return [1 / (last - first) if first <= at < last else 0.0 for at in range(length)]
 
 
-_SHARES: Mapping[Pooling, Callable[[Window, int], list[float]]] = {
+_SHARES: Mapping[Pooling, Callable[[ClaimWindow, int], list[float]]] = {
     "claim": lambda window, length: _shares(*window.claim, length),
     "cls": lambda _, length: _shares(0, 1, length),
     "mean": lambda window, length: _shares(0, window.length, length),

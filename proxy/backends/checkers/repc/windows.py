@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import takewhile
 
 Bounds = tuple[int, int]
@@ -18,12 +17,3 @@ def windows(tokens: int, room: int) -> list[Bounds]:
     step = max(1, room - int(room * _SHARED))
     firsts = takewhile(lambda first: first + room < tokens, range(0, tokens, step))
     return [*((first, first + room) for first in firsts), (tokens - room, tokens)]
-
-
-def nearest(
-    bounds: Sequence[Bounds], evidence: Sequence[int], claim: Sequence[int], most: int
-) -> list[Bounds]:
-    """At most `most` windows, in their order: those with most of the claim's different tokens in them."""
-    wanted = frozenset(claim)
-    shared = {one: len(wanted.intersection(evidence[slice(*one)])) for one in bounds}
-    return sorted(sorted(bounds, key=lambda one: -shared[one])[:most])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from proxy.backends.upstream.embedded.words import sentences, similarity, terms, whole
-from proxy.steps.revise import Revision, language_of
+from proxy.steps.language import language_of
+from proxy.steps.reprompt import Document
+from proxy.steps.revise import Revision
+from proxy.steps.rewrite import Rewriting
+from proxy.types import Language
 
 ENOUGH = 0.5
 """Similarity from which on an evidence sentence may stand in for a claim. A sentence in which one number or
@@ -23,12 +27,7 @@ def mend(draft: str, revision: Revision) -> str:
 
     Everything else stays byte for byte. The result may be empty.
     """
-    language = language_of(draft)
-    evidence = [
-        (sentence, terms(sentence))
-        for sentence in islice(_evidence(revision), MAX_SENTENCES)
-        if whole(sentence, language)
-    ]
+    evidence = _evidence(revision.documents, language_of(draft))
     mended = draft
     for start, end in sorted(_places(draft, revision.claims), reverse=True):
         better = _better(draft[start:end], evidence, mended)
@@ -38,8 +37,27 @@ def mend(draft: str, revision: Revision) -> str:
     return mended
 
 
-def _evidence(revision: Revision) -> Iterator[str]:
-    for document in revision.documents:
+def corrected(draft: str, rewriting: Rewriting) -> dict[int, str | None]:
+    """Per sentence asked for, from 1, the most similar evidence sentence that the draft lacks and no other
+    sentence got, or None where none is similar enough."""
+    evidence = _evidence(rewriting.documents, language_of(draft))
+    said: dict[int, str | None] = {}
+    told = draft
+    for number, sentence in enumerate(rewriting.sentences[:MAX_CLAIMS], 1):
+        better = _better(sentence.text, evidence, told)
+        said[number] = better or None
+        told += f"\n{better}"
+    return said
+
+
+def _evidence(documents: Iterable[Document], language: Language) -> list[tuple[str, frozenset[str]]]:
+    """Whole sentences of the documents with their terms."""
+    found = islice(_sentences(documents), MAX_SENTENCES)
+    return [(sentence, terms(sentence)) for sentence in found if whole(sentence, language)]
+
+
+def _sentences(documents: Iterable[Document]) -> Iterator[str]:
+    for document in documents:
         yield from sentences(document.text)
 
 

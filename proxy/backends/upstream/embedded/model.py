@@ -9,12 +9,14 @@ import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from proxy.backends.upstream.embedded.compose import Composition, compose
-from proxy.backends.upstream.embedded.mend import mend
+from proxy.backends.upstream.embedded.mend import corrected, mend
 from proxy.backends.upstream.embedded.plant import plant
 from proxy.backends.upstream.embedded.words import bare_title, leans, pieces, small_talk, weighted_terms
 from proxy.backends.upstream.reply import to_reply
 from proxy.errors import RetrievalError, UpstreamError
-from proxy.steps.revise import Revision, language_of, read_revision
+from proxy.steps.language import language_of
+from proxy.steps.revise import Revision, read_revision
+from proxy.steps.rewrite import Rewriting, read_rewriting, write_rewrites
 from proxy.types import Chat, Evidence, Json, Language, Passage, Reply, Retriever
 
 EXTRACTIVE = "vouch/extractive"
@@ -77,6 +79,8 @@ class EmbeddedLLM:
         language = language_of(last[:MAX_QUESTION_CHARS])
         if revision := await asyncio.to_thread(read_revision, last):
             return await asyncio.to_thread(_mended, turns, revision)
+        if rewriting := await asyncio.to_thread(read_rewriting, last):
+            return await asyncio.to_thread(_rewritten, turns, rewriting)
         if small_talk(last):
             return WELCOME[language]
         question = last[:MAX_QUESTION_CHARS]
@@ -139,8 +143,18 @@ def _query(asked: Sequence[str]) -> str:
 
 def _mended(turns: Sequence[tuple[object, str]], revision: Revision) -> str:
     """The draft before the re-prompt, mended; the honest answer where nothing is left of it."""
-    draft = next((text for role, text in reversed(turns) if role == "assistant"), "")
+    draft = _draft(turns)
     return mend(draft, revision) or NOTHING[language_of(draft)]
+
+
+def _rewritten(turns: Sequence[tuple[object, str]], rewriting: Rewriting) -> str:
+    """Each sentence that was asked for, by the evidence, or the word that it is to be dropped."""
+    draft = _draft(turns)
+    return write_rewrites(corrected(draft, rewriting), language_of(draft))
+
+
+def _draft(turns: Sequence[tuple[object, str]]) -> str:
+    return next((text for role, text in reversed(turns) if role == "assistant"), "")
 
 
 def _with_error(composition: Composition, known: Sequence[Passage], question: str) -> str:

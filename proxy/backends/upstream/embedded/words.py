@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from proxy.steps.revise import language_of
+from proxy.steps.language import language_of
 from proxy.steps.sentences import sentence_spans
 from proxy.types import Language
 

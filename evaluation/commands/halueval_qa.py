@@ -1,0 +1,180 @@
+"""HaluEval QA without an LLM: right against hallucinated answers, given the question's knowledge."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from evaluation.halueval_qa import (
+    CLOSE,
+    Form,
+    Question,
+    claims,
+    figures,
+    lengths,
+    read_questions,
+    with_others_knowledge,
+)
+from evaluation.judging import Judged, judge
+from evaluation.llm import add_limit_argument, add_llm_arguments, open_judge
+from evaluation.llm_meter import Meter
+from evaluation.markdown import failures, nested, rounded, shown, table
+from evaluation.metrics import Figures, Flags, Floats, Interval, intervals
+from evaluation.options import add_checker_arguments, add_resamples_argument
+from evaluation.report import Report
+from proxy.config import load
+from proxy.types import Checker
+
+NAME = "halueval-qa"
+HELP = "HaluEval QA: does the right answer score higher than the hallucinated one, given its knowledge?"
+
+_KNOWLEDGE = ("own", "another's")
+_NOTE = (
+    "\nForm `reduced`: each answer cut down to the words that its question lacks. Equally long: answers that "
+    f"differ by at most {CLOSE} word in that form. A judge that knows nothing comes to 0.5; what a row over "
+    "another question's knowledge and the length alone come to is what style gives away. HaluEval's own "
+    "figures are of LLMs asked yes or no, and do not compare.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How well one judge tells right from hallucinated answers: of all `n` questions, and of the `close` ones
+    whose answers are equally long.
+
+    `accuracy` is of the verdicts over both answers, at the shipped threshold; NaN for the length.
+    """
+
+    judge: str
+    form: Form
+    knowledge: str
+    n: int
+    figures: Figures
+    intervals: dict[str, Interval]
+    close: int
+    figures_close: Figures
+    intervals_close: dict[str, Interval]
+    accuracy: float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """See `Command`."""
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="HaluEval QA (JSON Lines)")
+    add_checker_arguments(parser)
+    add_llm_arguments(parser)
+    add_limit_argument(parser, "questions")
+    add_resamples_argument(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """See `Command`."""
+    settings = load(options.config)
+    questions = read_questions(options.data, options.limit)
+    knowledge = dict(zip(_KNOWLEDGE, (questions, with_others_knowledge(questions)), strict=True))
+
+    async def judge_all() -> tuple[dict[tuple[Form, str], Judged], Meter | None]:
+        async with open_judge(settings, options) as opened:
+            judged = {
+                (form, whose): await _judge(opened.checker, form, asked, f"{form}, {whose} knowledge")
+                for form in get_args(Form)
+                for whose, asked in knowledge.items()
+            }
+            return judged, opened.meter
+
+    judged, meter = asyncio.run(judge_all())
+    unverified = sum(one.unverified for one in judged.values())
+    report = Report[Told](
+        options.json,
+        lambda told: {"file": str(options.data), **_as_json(told)},
+        lambda told: _as_markdown(told) + failures(unverified),
+    )
+    for told in _told(options.checker, questions, judged, options.resamples):
+        report.add(told)
+    report.end(meter=meter)
+
+
+async def _judge(checker: Checker, form: Form, questions: Sequence[Question], shown_as: str) -> Judged:
+    pairs = (pair for question in questions for pair in claims(question, form))
+    return await judge(checker, pairs, 2 * len(questions), shown_as)
+
+
+def _told(
+    checker: str, questions: Sequence[Question], judged: dict[tuple[Form, str], Judged], resamples: int
+) -> Iterator[Told]:
+    words = {form: lengths(questions, form) for form in get_args(Form)}
+    close = np.abs(np.diff(words["reduced"], axis=1)[:, 0]) <= CLOSE
+    for (form, whose), own in judged.items():
+        right = own.called.reshape(-1, 2) == np.array([True, False])
+        yield _scored(checker, form, whose, own.scores.reshape(-1, 2), close, float(right.mean()), resamples)
+    for form, counts in words.items():
+        yield _scored("shorter answer", form, "none", -counts.astype(np.float64), close, np.nan, resamples)
+
+
+def _scored(
+    judge_name: str, form: Form, whose: str, scores: Floats, close: Flags, accuracy: float, resamples: int
+) -> Told:
+    near = scores[close]
+    return Told(
+        judge=judge_name,
+        form=form,
+        knowledge=whose,
+        n=len(scores),
+        figures=figures(scores, np.arange(len(scores))),
+        intervals=intervals(lambda rows: figures(scores, rows), len(scores), resamples),
+        close=len(near),
+        figures_close=figures(near, np.arange(len(near))),
+        intervals_close=intervals(lambda rows: figures(near, rows), len(near), resamples)
+        if len(near)
+        else {},
+        accuracy=accuracy,
+    )
+
+
+def _as_json(told: Told) -> dict[str, Any]:
+    return {
+        "judge": told.judge,
+        "form": told.form,
+        "knowledge": told.knowledge,
+        "n": told.n,
+        **nested(told.figures),
+        "accuracy": rounded(told.accuracy),
+        "intervals": nested(told.intervals),
+        "close": {
+            "n": told.close,
+            **nested(told.figures_close),
+            "intervals": nested(told.intervals_close),
+        },
+    }
+
+
+def _as_markdown(told: Sequence[Told]) -> str:
+    near = f"equally long ({told[0].close:,})"
+    header = [
+        "judge",
+        "form",
+        "knowledge",
+        "pairwise",
+        "AUC",
+        "accuracy",
+        f"pairwise, {near}",
+        f"AUC, {near}",
+    ]
+    rows = [
+        [
+            one.judge,
+            one.form,
+            one.knowledge,
+            *(shown(value, one.intervals.get(name)) for name, value in one.figures.items()),
+            shown(one.accuracy),
+            *(shown(value, one.intervals_close.get(name)) for name, value in one.figures_close.items()),
+        ]
+        for one in told
+    ]
+    text = f"{told[0].n:,} questions; 95% bootstrap intervals in brackets.\n\n"
+    return text + table(header, rows) + _NOTE

@@ -1,0 +1,182 @@
+"""The figures of `halueval`, asked and recorded, as values, as JSON and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.halueval import Recorded
+from evaluation.halueval_loop import Chosen
+from evaluation.halueval_recorded import accuracies, agreement, called_factual, choices
+from evaluation.llm_meter import Meter
+from evaluation.markdown import failures, nested, shown, table
+from evaluation.metrics import Figures, Flags, Indexes, Interval, intervals, share
+from proxy.types import Finding, Verdict
+
+_PAPER = (
+    "CEG: 69.45 of 100 right on HaluEval QA (as wizwand.com lists the paper; the other rows of its Table 3 "
+    "could not be read where this was written). What differs: CEG retrieves from Wikipedia, the right answer "
+    "always comes first there, and an answer that does not say `Answer 1` counts as the second one.\n"
+)
+_ASKED_COLUMNS = {
+    "first": "before",
+    "last": "after",
+    "best": "after, best round",
+    "gain": "gain",
+    "right_first": "after, right one first",
+    "right_second": "after, right one second",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What asking came to. Accuracies: before checking, after the last round, in the round that the proxy
+    would keep, and the last split by where the right answer stood. What can't be read is never right."""
+
+    n: int
+    figures: Figures
+    intervals: dict[str, Interval]
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What the record comes to. Accuracies over questions, agreement over segments."""
+
+    n: int
+    segments: int
+    figures: Figures
+    intervals: dict[str, Interval]
+    counts: dict[str, int]
+
+
+def measure_asked(done: Sequence[Chosen], resamples: int) -> Asked:
+    """The figures of questions, one or more."""
+    first = _flags([one.right(0) for one in done])
+    last = _flags([one.right(-1) for one in done])
+    best = _flags([one.right(one.best) for one in done])
+    leading = _flags([one.right_at == 1 for one in done])
+
+    def of(rows: Indexes) -> Figures:
+        return {
+            "first": share(first[rows]),
+            "last": share(last[rows]),
+            "best": share(best[rows]),
+            "gain": share(last[rows]) - share(first[rows]),
+            "right_first": share(last[rows][leading[rows]]),
+            "right_second": share(last[rows][~leading[rows]]),
+        }
+
+    counts = {
+        "asked_again": sum(len(one.choices) > 1 for one in done),
+        "malformed_first": sum(one.choices[:1] == (None,) for one in done),
+        "malformed_last": sum(one.choices[-1:] == (None,) for one in done),
+        "failed": sum(not one.choices for one in done),
+        "mended": int((~first & last).sum()),
+        "spoilt": int((first & ~last).sum()),
+        "claims": sum(one.checked for one in done),
+        "unverified": sum(one.unverified for one in done),
+    }
+    return Asked(len(done), of(np.arange(len(done))), intervals(of, len(done), resamples), counts)
+
+
+def measure_recorded(
+    questions: Sequence[Recorded], found: Sequence[tuple[Finding, ...]], resamples: int
+) -> Replayed:
+    """The figures of a record, and of the findings of its segments."""
+    chosen = choices(questions)
+    tags = _flags([tag == 1 for one in questions for tag in one.tags])
+    findings = [finding for own in found for finding in own]
+    called = called_factual(findings)
+    before, after = chosen.right
+    by_question = intervals(lambda rows: accuracies(chosen, rows), len(questions), resamples)
+    by_segment = intervals(lambda rows: agreement(tags, called, rows), len(tags), resamples)
+    counts = {
+        "asked_again": sum(one.text_rege is not None for one in questions),
+        "malformed_before": chosen.malformed[0],
+        "malformed_after": chosen.malformed[1],
+        "mended": int((~before & after).sum()),
+        "spoilt": int((before & ~after).sum()),
+        "tagged_factual": int(tags.sum()),
+        "called_factual": int(called.sum()),
+        "not_checkable": sum(one.verdict is Verdict.NOT_CHECKABLE for one in findings),
+        "unverified": sum(one.verdict is Verdict.UNVERIFIED for one in findings),
+    }
+    figures = {
+        **accuracies(chosen, np.arange(len(questions))),
+        **agreement(tags, called, np.arange(len(tags))),
+    }
+    return Replayed(len(questions), len(tags), figures, {**by_question, **by_segment}, counts)
+
+
+def asked_as_json(asked: Asked, meter: Meter) -> dict[str, Any]:
+    """One line of `--json`."""
+    return {"n": asked.n, **_fields(asked), "llm": meter.as_json()}
+
+
+def asked_as_markdown(asked: Asked, meter: Meter) -> str:
+    """The table, and what must be known to read it."""
+    counts = asked.counts
+    text = table([*_ASKED_COLUMNS.values()], [[_cell(asked, name) for name in _ASKED_COLUMNS]])
+    text += (
+        f"\n{counts['asked_again']:,} of {asked.n:,} were asked again: {counts['mended']:,} came right, "
+        f"{counts['spoilt']:,} went wrong. No choice could be read in {counts['malformed_first']:,} answers "
+        f"before and {counts['malformed_last']:,} after; {counts['failed']:,} calls for a first answer "
+        "failed. All of these count as not right.\n"
+    )
+    text += failures(counts["unverified"]).replace("pairs", f"{counts['claims']:,} claims")
+    return f"{text}\n{_PAPER}{meter.as_markdown()}"
+
+
+def recorded_as_json(replayed: Replayed, meter: Meter | None) -> dict[str, Any]:
+    """One line of `--json`."""
+    return {
+        "n": replayed.n,
+        "segments": replayed.segments,
+        **_fields(replayed),
+        "llm": meter.as_json() if meter else None,
+    }
+
+
+def recorded_as_markdown(replayed: Replayed, checker: str, meter: Meter | None) -> str:
+    """Both tables, and what must be known to read them."""
+    counts = replayed.counts
+    rows = [
+        [name, *(_cell(replayed, f"{key}.{when}") for when in ("before", "after", "gain"))]
+        for key, name in (("recorded", "as recorded"), ("read", "as read here"))
+    ]
+    text = table(["GPT-3.5's choices", "before", "after", "gain"], rows)
+    text += (
+        f"\n{counts['asked_again']:,} of {replayed.n:,} were asked again: {counts['mended']:,} came right, "
+        f"{counts['spoilt']:,} went wrong. No choice can be read in {counts['malformed_before']:,} answers "
+        f"before and {counts['malformed_after']:,} after; CEG's code takes them for the second answer.\n\n"
+    )
+    names = ("agreement", "agreement_on.factual", "agreement_on.nonfactual")
+    header = ["checker", "agreement", "on factual", "on nonfactual"]
+    text += table(header, [[checker, *(_cell(replayed, name) for name in names)]])
+    text += (
+        f"\nOf {replayed.segments:,} segments GPT-3.5 calls {counts['tagged_factual']:,} factual and "
+        f"`{checker}` {counts['called_factual']:,}, of which {counts['not_checkable']:,} say nothing that "
+        "could be checked. GPT-3.5's are no truth: nobody has labelled these segments.\n"
+    )
+    text += failures(counts["unverified"]).replace("pairs", "segments")
+    return f"{text}\n{_PAPER}" + (meter.as_markdown() if meter else "")
+
+
+def _fields(measured: Asked | Replayed) -> dict[str, Any]:
+    return {
+        **nested(measured.figures),
+        "intervals": nested(measured.intervals),
+        **measured.counts,
+    }
+
+
+def _cell(measured: Asked | Replayed, name: str) -> str:
+    return shown(measured.figures[name], measured.intervals.get(name))
+
+
+def _flags(values: Sequence[bool]) -> Flags:
+    return np.array(values, dtype=np.bool_)

@@ -1,0 +1,90 @@
+"""An `LLM` whose answers are kept on disk, so that an interrupted table goes on where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from evaluation.llm_meter import Meter
+from proxy.backends.upstream.reply import to_reply
+from proxy.errors import ConfigError, UpstreamError, UpstreamProtocolError
+from proxy.types import LLM, Chat, Json, Reply
+
+
+class CachedLLM:
+    """`types.LLM`: the same replies, each asked for once.
+
+    An answer is found again by `identity` (whatever the answer depends on besides the body: model and set
+    parameters) and the body. Kept is what the provider sent, one file an answer, written whole or not at
+    all. A file that is no such answer is asked for again and replaced; an answer that says nothing is not
+    kept. Failures are counted and raised, never kept. Streams pass by, uncounted.
+    """
+
+    def __init__(self, llm: LLM, identity: str, folder: Path, meter: Meter) -> None:
+        self._llm = llm
+        self._identity = identity
+        self._folder = folder
+        self._meter = meter
+
+    async def complete(self, chat: Chat) -> Reply:
+        """The whole reply, from the disk where it is there. Raises `UpstreamError`, `ConfigError`."""
+        key = json.dumps([self._identity, chat.body], sort_keys=True, ensure_ascii=False)
+        path = self._path(key)
+        kept = await asyncio.to_thread(_read, path, key)
+        if kept is not None:
+            self._meter.cached += 1
+            self._meter.saved += kept.usage
+            return kept
+        reply = await self._ask(chat)
+        if any(draft.text.strip() for draft in reply.drafts):
+            await asyncio.to_thread(_write, path, key, reply.raw)
+        return reply
+
+    def stream(self, chat: Chat) -> AsyncIterator[Json]:
+        """The reply as chunks, as they come."""
+        return self._llm.stream(chat)
+
+    async def _ask(self, chat: Chat) -> Reply:
+        try:
+            reply = await self._llm.complete(chat)
+        except UpstreamError:
+            self._meter.failed += 1
+            raise
+        self._meter.calls += 1
+        self._meter.usage += reply.usage
+        return reply
+
+    def _path(self, key: str) -> Path:
+        name = hashlib.sha256(key.encode()).hexdigest()
+        return self._folder / name[:2] / f"{name}.json"
+
+
+def _read(path: Path, key: str) -> Reply | None:
+    """What is kept under that key; None where there is nothing, or nothing that can be used."""
+    try:
+        entry = json.loads(path.read_bytes())
+        return to_reply(entry["reply"]) if entry["key"] == key else None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, UpstreamProtocolError):
+        return None
+
+
+def _write(path: Path, key: str, raw: Json) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"key": key, "reply": raw}, file, ensure_ascii=False)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise ConfigError(
+            f"{path.parent} can't be written: {error.strerror}. Name another folder with --cache."
+        ) from error

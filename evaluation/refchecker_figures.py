@@ -1,0 +1,193 @@
+"""RefChecker's figures: verdicts on claims and on responses beside people's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.markdown import nested, shown, table
+from evaluation.metrics import Figures, Flags, Floats, Indexes, Interval, intervals
+from evaluation.refchecker_checked import Checked
+from proxy.steps.aggregate import major, scalar, strict
+from proxy.types import Verdict
+
+_CODES = (Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
+_OTHER = len(_CODES)
+"""The code of a verdict that is none of the three: a failed check."""
+
+Rule = Callable[[Iterable[Verdict]], Verdict]
+
+_RULES: Mapping[str, Rule] = {"strict": strict, "major": major}
+_NAMES = {
+    "claims.accuracy": "claims: accuracy",
+    "claims.macro_f1": "claims: macro-F1",
+    "strict.accuracy": "strict: accuracy",
+    "strict.f1_factual": "strict: F1, factual",
+    "strict.f1_nonfactual": "strict: F1, nonfactual",
+    "major.accuracy": "major: accuracy",
+    "major.f1_factual": "major: F1, factual",
+    "major.f1_nonfactual": "major: F1, nonfactual",
+    "soft.pearson": "soft: Pearson",
+    "soft.spearman": "soft: Spearman",
+    "scalar.pearson": "scalar: Pearson",
+    "scalar.spearman": "scalar: Spearman",
+    "copy_rate": "copy rate",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """What people and the checker say of n responses, an array of shape (n,) each."""
+
+    human: NDArray[Any]
+    called: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """n responses as arrays.
+
+    `claims[i, h, c]` are claims of response i that people gave the code h and the checker c, shape (n, 3, 4);
+    `rules` hold codes, `soft` the share of claims that are not supported, `scalar` the mean of 1, 0 and -1.
+    """
+
+    claims: Indexes
+    rules: Mapping[str, Both]
+    soft: Both
+    scalar: Both
+    copied: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The figures of `n` responses with `claims` claims of one setting, or of all of them."""
+
+    setting: str
+    n: int
+    claims: int
+    unverified: int
+    figures: Figures
+    intervals: dict[str, Interval]
+
+
+def score(setting: str, responses: Sequence[Checked], resamples: int) -> Scored:
+    """The figures of these responses, of which there must be one; intervals resample responses."""
+    counted = count(responses)
+    n = len(responses)
+    return Scored(
+        setting=setting,
+        n=n,
+        claims=int(counted.claims.sum()),
+        unverified=int(counted.claims[:, :, _OTHER].sum()),
+        figures=figures(counted, np.arange(n)),
+        intervals=intervals(lambda rows: figures(counted, rows), n, resamples),
+    )
+
+
+def count(responses: Sequence[Checked]) -> Counted:
+    """The responses as arrays."""
+    claims = np.zeros((len(responses), _OTHER, _OTHER + 1), dtype=np.int64)
+    for row, one in enumerate(responses):
+        for human, called in zip(one.response.human, one.verdicts, strict=True):
+            claims[row, _code(human), _code(called)] += 1
+    return Counted(
+        claims,
+        {name: _both(responses, partial(_ruled, rule)) for name, rule in _RULES.items()},
+        _both(responses, _not_supported),
+        _both(responses, lambda verdicts: scalar(verdicts) or 0.0),
+        np.array([math.nan if one.copied is None else one.copied for one in responses], dtype=np.float64),
+    )
+
+
+def figures(counted: Counted, rows: Indexes) -> Figures:
+    """Claims: accuracy and macro-F1 over the three labels. Responses: of the strict and the majority verdict
+    accuracy, and F1 of being factual (every claim supported) and not; of shares and scalars the correlations
+    with people's. NaN where they don't vary.
+    """
+    found = {f"claims.{name}": value for name, value in _of_claims(counted.claims[rows].sum(axis=0)).items()}
+    for name, both in counted.rules.items():
+        human, called = both.human[rows], both.called[rows]
+        found[f"{name}.accuracy"] = float((human == called).mean())
+        found[f"{name}.f1_factual"] = _f1(human == 0, called == 0)
+        found[f"{name}.f1_nonfactual"] = _f1(human != 0, called != 0)
+    for name, both in (("soft", counted.soft), ("scalar", counted.scalar)):
+        human, called = both.human[rows], both.called[rows]
+        found[f"{name}.pearson"] = _pearson(human, called)
+        found[f"{name}.spearman"] = _pearson(_ranks(human), _ranks(called))
+    copied = counted.copied[rows]
+    known = copied[~np.isnan(copied)]
+    return {**found, "copy_rate": float(known.mean()) if known.size else math.nan}
+
+
+def as_json(scored: Scored) -> dict[str, Any]:
+    """One line of `--json`."""
+    return {
+        "setting": scored.setting,
+        "n": scored.n,
+        "checked_claims": scored.claims,
+        "unverified": scored.unverified,
+        **nested(scored.figures),
+        "intervals": nested(scored.intervals),
+    }
+
+
+def as_markdown(scored: Sequence[Scored]) -> str:
+    """The table: a figure a row, a setting a column."""
+    header = ["", *(f"{one.setting} ({one.n:,} responses, {one.claims:,} claims)" for one in scored)]
+    rows = [
+        [shown_as, *(shown(one.figures[name], one.intervals.get(name)) for one in scored)]
+        for name, shown_as in _NAMES.items()
+    ]
+    return table(header, rows)
+
+
+def _both(responses: Sequence[Checked], value: Callable[[Sequence[Verdict]], float]) -> Both:
+    return Both(
+        np.array([value(one.response.human) for one in responses]),
+        np.array([value(one.verdicts) for one in responses]),
+    )
+
+
+def _ruled(rule: Rule, verdicts: Sequence[Verdict]) -> int:
+    return _code(rule(verdicts))
+
+
+def _code(verdict: Verdict) -> int:
+    return _CODES.index(verdict) if verdict in _CODES else _OTHER
+
+
+def _not_supported(verdicts: Sequence[Verdict]) -> float:
+    """RefChecker's rate of hallucination; a claim that could not be checked counts."""
+    return sum(verdict is not Verdict.SUPPORTED for verdict in verdicts) / len(verdicts)
+
+
+def _of_claims(confusion: Indexes) -> Figures:
+    right = np.diagonal(confusion)
+    labelled, called = confusion.sum(axis=1), confusion.sum(axis=0)[:_OTHER]
+    there = labelled > 0
+    f1 = 2 * right[there] / (labelled + called)[there]
+    return {"accuracy": float(right.sum() / confusion.sum()), "macro_f1": float(f1.mean())}
+
+
+def _f1(human: Flags, called: Flags) -> float:
+    held = int(human.sum() + called.sum())
+    return float(2 * (human & called).sum() / held) if held else math.nan
+
+
+def _pearson(left: Floats, right: Floats) -> float:
+    if np.ptp(left) == 0 or np.ptp(right) == 0:
+        return math.nan
+    return float(np.corrcoef(left, right)[0, 1])
+
+
+def _ranks(values: Floats) -> Floats:
+    """From 1, equal values sharing the mean of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    return ranks

@@ -1,0 +1,69 @@
+"""Several retrievers as one: the request's own documents and the corpus, say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import accumulate
+
+from proxy.types import Evidence, Retriever
+
+_Key = tuple[float, int, int]
+
+
+class Both:
+    """Asks all retrievers at once and gives the best of what they found, per query.
+
+    Their scores have to be comparable: cosines of one encoder. Each retriever's own order stays (a hybrid
+    ranking's is not that of the cosines): a hit stands as high as the best one at or behind its place. At
+    equal score the retriever that was named first goes first. Hits without a cosine (score 0: a lexical
+    ranking's) are taken in turns.
+
+    Args:
+        retrievers: in order of precedence: a request's documents before the corpus.
+        threshold: the cosine under which a hit is dropped, the first of all excepted, as each retriever drops
+            its own (CEG, section 3.2); one without a cosine stays. None drops nothing more: each retriever's
+            first stays, whatever its score.
+    """
+
+    def __init__(self, retrievers: Sequence[Retriever], threshold: float | None = None) -> None:
+        self._retrievers = tuple(retrievers)
+        self._threshold = threshold
+
+    async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+        """Per query at most k passages, best first. Where one retriever fails or the search is cancelled, the
+        others are cancelled too.
+
+        Raises:
+            RetrievalError: of the first retriever that failed.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(_search(one, queries, k)) for one in self._retrievers]
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        found = zip(*(task.result() for task in tasks), strict=True)
+        return [self._best(hits, k) for hits in found] if tasks else [()] * len(queries)
+
+    def _best(self, found: Sequence[tuple[Evidence, ...]], k: int) -> tuple[Evidence, ...]:
+        ranked = merge(*(_keyed(hits, place) for place, hits in enumerate(found)), key=lambda one: one[0])
+        unique: dict[str, Evidence] = {}
+        for _, hit in ranked:
+            unique.setdefault(hit.passage.id, hit)
+        kept = [hit for place, hit in enumerate(unique.values()) if place == 0 or self._clears(hit)]
+        return tuple(kept[:k])
+
+    def _clears(self, hit: Evidence) -> bool:
+        return self._threshold is None or hit.score == 0 or hit.score >= self._threshold
+
+
+async def _search(retriever: Retriever, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+    return await retriever.search(queries, k)
+
+
+def _keyed(hits: Sequence[Evidence], place: int) -> Iterator[tuple[_Key, Evidence]]:
+    """The hits with what they are merged by, ascending."""
+    heights = list(accumulate((hit.score for hit in reversed(hits)), max))[::-1]
+    for rank, (height, hit) in enumerate(zip(heights, hits, strict=True)):
+        yield (-height, rank if height == 0 else 0, place), hit

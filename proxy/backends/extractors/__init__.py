@@ -1,0 +1,1 @@
+"""Extractors: sentences to what is checked one by one."""

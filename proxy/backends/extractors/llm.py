@@ -1,0 +1,146 @@
+"""The extractor that asks an LLM for triplets, several sentences a call. See `prompts` for what it asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from proxy.backends.extractors.prompts import MAX_CONTEXT_CHARS, PROMPTS
+from proxy.errors import UpstreamError
+from proxy.steps.content import uncovered
+from proxy.steps.language import language_of
+from proxy.steps.localiser import locate, spelt
+from proxy.steps.triplets import Reading, read_triplets
+from proxy.types import LLM, Chat, Claim, Extraction, Triplet, Usage
+
+PARAMS: Mapping[str, object] = {"temperature": 0, "max_tokens": 2048}
+MAX_SENTENCE_CHARS = 4_000
+"""A longer sentence is not taken apart."""
+_ASKED_AT_MOST = 2
+_MAX_ERROR_CHARS = 500
+
+
+class LLMExtractor:
+    """`types.Extractor` over any `types.LLM`, after RefChecker section 3.1.
+
+    `sentences` go in one call; `concurrency` bounds the calls under way at once, over all `extract`s
+    together; `timeout` is that of one call, in seconds, waiting for a free place not counted. An answer in
+    which nothing can be read is asked for once more; sentences whose call fails have no parts and an error.
+    `params` go with each call. A batch's usage stands with its first sentence.
+
+    What differs from RefChecker: a sentence is itself the last of its parts wherever a triplet may have been
+    lost, that is if a line of its answer could not be read, or if it has a content word that its triplets
+    together do not say as often as it does (`steps.content.uncovered`: numbers, names, negations, verbs,
+    all but articles, auxiliaries, prepositions and pronouns, by their stems). So nothing that was not looked
+    at is ever counted as borne out.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        sentences: int = 10,
+        concurrency: int = 8,
+        timeout: float = 30.0,
+        params: Mapping[str, object] = PARAMS,
+    ) -> None:
+        self._llm = llm
+        self._sentences = sentences
+        self._places = asyncio.Semaphore(concurrency)
+        self._timeout = timeout
+        self._params = dict(params)
+
+    async def extract(self, claims: Sequence[Claim], question: str) -> Sequence[Extraction]:
+        """One extraction per claim, in order; none is asked for of one that is not checkable.
+
+        Raises nothing. Cancelling it cancels every call.
+        """
+        found = [_unasked(claim) for claim in claims]
+        asked = [at for at, extraction in enumerate(found) if extraction is None]
+        batches = [asked[at : at + self._sentences] for at in range(0, len(asked), self._sentences)]
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(
+                    self._batch([claims[at] for at in batch], question, _before(claims, batch[0]))
+                )
+                for batch in batches
+            ]
+        for batch, task in zip(batches, tasks, strict=True):
+            for at, extraction in zip(batch, task.result(), strict=True):
+                found[at] = extraction
+        return [extraction or Extraction() for extraction in found]
+
+    async def _batch(self, claims: Sequence[Claim], question: str, context: str) -> Sequence[Extraction]:
+        answer = await self._ask(claims, question, context)
+        if answer.reading is None:
+            extractions = [Extraction(error=answer.error) for _ in claims]
+        else:
+            extractions = [
+                extraction(claim, triplets, malformed)
+                for claim, triplets, malformed in zip(
+                    claims, answer.reading.triplets, answer.reading.malformed, strict=True
+                )
+            ]
+        return [replace(extractions[0], usage=answer.usage), *extractions[1:]]
+
+    async def _ask(self, claims: Sequence[Claim], question: str, context: str) -> _Answer:
+        texts = [claim.plain for claim in claims]
+        prompt = PROMPTS[language_of(" ".join(texts))]
+        messages = prompt.messages(texts, question, context)
+        usage, said = Usage(), ""
+        for _ in range(_ASKED_AT_MOST):
+            chat = Chat({**self._params, "messages": messages})
+            try:
+                async with self._places, asyncio.timeout(self._timeout):
+                    reply = await self._llm.complete(chat)
+            except TimeoutError:
+                return _Answer(
+                    usage, error=f"the extractor's model did not answer within {self._timeout:g} s"
+                )
+            except UpstreamError as failure:
+                return _Answer(usage, error=f"the extractor's model failed: {failure.message}")
+            usage += reply.usage
+            said = reply.drafts[0].text if reply.drafts else ""
+            reading = read_triplets(said, claims)
+            if reading.said:
+                return _Answer(usage, reading)
+            messages = prompt.again(messages, said)
+        error = f"the extractor's model gave no readable answer: {said.strip()!r}"
+        return _Answer(usage, error=error[:_MAX_ERROR_CHARS])
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came of asking about a batch: a reading, or an error that says why there is none."""
+
+    usage: Usage
+    reading: Reading | None = None
+    error: str = ""
+
+
+def extraction(claim: Claim, triplets: Sequence[Triplet], malformed: int) -> Extraction:
+    """The triplets' parts in the order of the draft; behind them the claim itself where one may be lost."""
+    if not triplets:
+        return Extraction(malformed=malformed)
+    parts = sorted((locate(triplet, claim) for triplet in triplets), key=lambda part: (part.start, part.end))
+    lost = malformed > 0 or bool(uncovered(claim.plain, map(spelt, triplets)))
+    return Extraction((*parts, claim) if lost else tuple(parts), malformed)
+
+
+def _unasked(claim: Claim) -> Extraction | None:
+    """What is known of a claim without asking, or None where the model has to be asked."""
+    if not claim.checkable:
+        return Extraction()
+    if len(claim.plain) > MAX_SENTENCE_CHARS:
+        return Extraction(error=f"a sentence of more than {MAX_SENTENCE_CHARS} characters is not taken apart")
+    return None
+
+
+def _before(claims: Sequence[Claim], at: int) -> str:
+    """The text that precedes a batch, as much of it as is shown."""
+    text = ""
+    while at and len(text) < MAX_CONTEXT_CHARS:
+        at -= 1
+        text = f"{claims[at].plain[-MAX_CONTEXT_CHARS:]} {text}".strip()
+    return text

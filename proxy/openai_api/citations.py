@@ -1,0 +1,148 @@
+"""`/v1/citations/check`: its request and its response."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from proxy.citations import numbered
+from proxy.errors import RequestError
+from proxy.openai_api.request import RequestDocument
+from proxy.settings import CheckerName
+from proxy.steps.faithfulness import Citation, CitationReport, Statement
+from proxy.types import Document, Json, Usage, Verdict
+
+Status = Literal["ok", "partial", "skipped"]
+
+
+class CheckOptions(BaseModel):
+    """The `vouch` object of the request; what is left out is as configured."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    checker: CheckerName | None = None
+    deadline: float | None = Field(None, gt=0)
+    top_k: int | None = Field(None, ge=1, le=100)
+
+
+class CheckRequest(BaseModel):
+    """The body. `model` names the one whose checker is asked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    answer: str = Field(min_length=1)
+    documents: tuple[RequestDocument, ...] = Field(max_length=1000)
+    question: str = ""
+    model: str | None = None
+    vouch: CheckOptions = CheckOptions()
+
+    def numbered_documents(self, max_chars: int) -> tuple[Document, ...]:
+        """The documents, each with a number. Raises `RequestError` where they are too long together."""
+        if sum(len(one.text) for one in self.documents) > max_chars:
+            message = (
+                f"The documents are over {max_chars:,} characters together (retrieval.max_document_chars)."
+            )
+            raise RequestError(message, param="documents")
+        return numbered([_document(one, place) for place, one in enumerate(self.documents, 1)])
+
+
+def parse_check(body: Json) -> CheckRequest:
+    """A request out of its body. Raises `RequestError` that names the parameter."""
+    try:
+        return CheckRequest.model_validate(body)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        place = detail["loc"]
+        param = ".".join(map(str, place))
+        if detail["type"] != "extra_forbidden":
+            raise RequestError(f"{param}: {detail['msg']}.", param=param) from None
+        known = list(_SECTIONS.get(str(place[0]) if len(place) > 1 else "", CheckRequest).model_fields)
+        near = difflib.get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
+        raise RequestError(f"Unknown key {param}. {hint}", param=param) from None
+
+
+_SECTIONS: dict[str, type[BaseModel]] = {"vouch": CheckOptions, "documents": RequestDocument}
+
+
+def report_object(report: CitationReport, answer: str) -> Json:
+    """The response. Offsets are code points of `answer`, whose slices `text` are, marks and all."""
+    counts = [(verdict, sum(one.verdict is verdict for one in report.statements)) for verdict in Verdict]
+    return {
+        "object": "citation.check",
+        "status": _status(report),
+        "citation_recall": _rounded(report.recall),
+        "citation_precision": _rounded(report.precision),
+        "citation_f1": _rounded(report.f1),
+        "statements": [_statement_object(one, answer) for one in report.statements],
+        "counts": {
+            "statements": len(report.checkable),
+            "citations": sum(len(one.citations) for one in report.checkable),
+            **{str(verdict): count for verdict, count in counts},
+        },
+        "usage": _usage_object(report.usage),
+        **({"error": report.error} if report.error else {}),
+    }
+
+
+def _statement_object(one: Statement, answer: str) -> Json:
+    return {
+        "start": one.start,
+        "end": one.end,
+        "text": answer[one.start : one.end],
+        "verdict": str(one.verdict),
+        "score": round(one.score, 4),
+        "cited": [citation.number for citation in one.citations],
+        "citations": [_citation_object(citation) for citation in one.citations],
+        "missing_citations": list(one.missing),
+        "uncovered": list(one.uncovered),
+        "reason": one.reason,
+    }
+
+
+def _citation_object(citation: Citation) -> Json:
+    return {
+        "n": citation.number,
+        "supports": citation.supports,
+        "superfluous": citation.superfluous,
+        **({} if citation.exists else {"error": f"no document [{citation.number}]"}),
+    }
+
+
+def _status(report: CitationReport) -> Status:
+    """`ok`: every statement was checked; `skipped`: none that had to be; `partial`: some of them."""
+    unverified = [one for one in report.checkable if one.verdict is Verdict.UNVERIFIED]
+    if not unverified and not report.error:
+        return "ok"
+    return "partial" if any(_was_judged(one) for one in report.checkable) else "skipped"
+
+
+def _was_judged(one: Statement) -> bool:
+    """Whether a checker said something of the statement."""
+    alone = (citation.supports for citation in one.citations if citation.exists)
+    return bool(one.missing) or any(supports is not None for supports in alone)
+
+
+def _document(given: RequestDocument, place: int) -> Document:
+    name = f"Document {given.number or place}"
+    return Document(
+        id=given.id or f"document-{place}",
+        title=given.title or given.id or name,
+        text=given.text,
+        url=given.url,
+        number=given.number,
+    )
+
+
+def _rounded(figure: float | None) -> float | None:
+    return None if figure is None else round(figure, 4)
+
+
+def _usage_object(spent: Usage) -> Json:
+    return {
+        "prompt_tokens": spent.prompt_tokens,
+        "completion_tokens": spent.completion_tokens,
+        "total_tokens": spent.prompt_tokens + spent.completion_tokens,
+    }

@@ -1,0 +1,178 @@
+"""The documents that a RAG client put into the messages of a chat request.
+
+documents = request_documents(body["messages"])
+
+There is no standard for it: clients write passages into prompts in forms of their own. Each form has a
+recogniser of its own; what none of them recognises is no document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from proxy.openai_api.sources import brackets, lines, numbered, records, tags
+from proxy.openai_api.sources.found import Found, labelled
+from proxy.openai_api.sources.numbering import numbered_once
+from proxy.types import Document
+
+Message = Mapping[str, Any]
+
+Recogniser = Callable[[str], list[Found]]
+
+_MATERIAL: Sequence[Recogniser] = (
+    records.passages,
+    tags.items,
+    brackets.passages,
+    numbered.passages,
+)
+"""Forms of passages in a text that is material and nothing else. The first that finds any is the one."""
+
+_STRUCTURED = frozenset({"search_result", "document", "resource", "tool_result", "json"})
+"""Parts of a message's content, beside `text`, that may hold passages."""
+
+
+def request_documents(messages: Sequence[Message]) -> tuple[Document, ...]:
+    """What the messages bring along as reference material, in their order.
+
+    - `tool` and `function` messages: all of their content; in several documents where it is structured.
+    - `system` and `developer` messages: passages in a known form, and what a rule or a heading (`Context:`)
+      says is material, if need be to the message's end. Nothing else: instructions are no evidence.
+    - `user` messages: the same, but only where the material's end is marked, for the user's own words to stay
+      out of it.
+    - `assistant` messages: nothing.
+
+    Args:
+        messages: as a chat request has them; each is an object with a `role`.
+
+    Returns:
+        Documents with ids like `message-2-document-3`, both counted from 1. `text` is what was sent, less the
+        white space around it; entities between tags are resolved. `number` is the client's own, at most one
+        document's: passages of one number and one name are joined, each a section; of other documents with
+        one number the last one keeps it.
+    """
+    documents: list[Document] = []
+    tools = _tool_names(messages)
+    for place, message in enumerate(messages, 1):
+        found = [one for one in _in_message(message) if one.text.strip()]
+        name = _tool_name(message, tools) or f"Message {place}"
+        documents += [
+            _document(one, f"message-{place}-document-{count}", f"{name}, passage {count}")
+            for count, one in enumerate(found, 1)
+        ]
+    return numbered_once(documents)
+
+
+def _document(found: Found, identity: str, fallback: str) -> Document:
+    by_number = "" if found.number is None else f"Document {found.number}"
+    title = " ".join(found.title.split()) or found.url or by_number or fallback
+    return Document(identity, title, found.text, found.url, number=found.number)
+
+
+def _in_message(message: Message) -> list[Found]:
+    read = _ROLES.get(message["role"])
+    return [] if read is None else list(chain.from_iterable(map(read, _parts(message.get("content")))))
+
+
+def _parts(content: Any) -> Iterator[Any]:
+    """The texts of a message, and the parts of other kinds that may hold some."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        for part in content:
+            if isinstance(part, Mapping) and part.get("type") == "text":
+                yield part.get("text")
+            elif isinstance(part, Mapping) and part.get("type") in _STRUCTURED:
+                yield part
+
+
+def _in_result(part: Any) -> list[Found]:
+    """All of a tool's result."""
+    if not isinstance(part, str):
+        return records.passages_of(part)
+    found = _passages(part)
+    # A page that has a tag or a numbered line somewhere is not made of passages.
+    structured = sum(one.extent for one in found) * 2 >= len(part)
+    return found if structured else [Found(part.strip())]
+
+
+def _in_instructions(part: Any) -> list[Found]:
+    """What is material in a system message."""
+    return _in_prompt(part, to_the_end=True)
+
+
+def _in_question(part: Any) -> list[Found]:
+    """What is material in a user's message."""
+    return _in_prompt(part, to_the_end=False)
+
+
+_ROLES: Mapping[str, Callable[[Any], list[Found]]] = {
+    "tool": _in_result,
+    "function": _in_result,
+    "system": _in_instructions,
+    "developer": _in_instructions,
+    "user": _in_question,
+}
+
+
+def _in_prompt(part: Any, *, to_the_end: bool) -> list[Found]:
+    """Material among other text. The first way that finds any is the one."""
+    if not isinstance(part, str):
+        return records.passages_of(part)
+    ways: Sequence[Recogniser] = (
+        lambda text: [one for inner in tags.regions(text) for one in _tagged(inner)],
+        brackets.passages,
+        lambda text: _regions(lines.fenced(text), to_the_end),
+        lambda text: _regions(lines.headed(text), to_the_end),
+        numbered.in_running_text,
+    )
+    return next(filter(None, (way(part) for way in ways)), [])
+
+
+def _regions(regions: Sequence[lines.Region], to_the_end: bool) -> list[Found]:
+    closed = (_passages(region.text) for region in regions if region.closed)
+    rest = (_open(region.text) for region in regions if not region.closed and to_the_end)
+    return list(chain.from_iterable(chain(closed, rest)))
+
+
+def _open(text: str) -> list[Found]:
+    """Material of which only the message's end is the end: its last passage may end before."""
+    return numbered.in_running_text(text) or _passages(text)
+
+
+def _tagged(text: str) -> list[Found]:
+    return _first(text) or tags.whole(text)
+
+
+def _passages(text: str) -> list[Found]:
+    """A text that is material in passages, or in one."""
+    return _first(text) or [labelled(Found(text, extent=len(text)))]
+
+
+def _first(text: str) -> list[Found]:
+    return next(filter(None, (recognise(text) for recognise in _MATERIAL)), [])
+
+
+def _tool_name(message: Message, tools: Mapping[str, str]) -> str:
+    """The tool whose result a message is, "" where it is none or nobody says."""
+    if message["role"] not in ("tool", "function"):
+        return ""
+    name = message.get("name") or tools.get(str(message.get("tool_call_id")))
+    return name if isinstance(name, str) else ""
+
+
+def _tool_names(messages: Sequence[Message]) -> dict[str, str]:
+    """The function that each tool call was of."""
+    calls = chain.from_iterable(_listed(message.get("tool_calls")) for message in messages)
+    return {
+        str(call.get("id")): call["function"]["name"]
+        for call in calls
+        if isinstance(call, Mapping)
+        and isinstance(call.get("function"), Mapping)
+        and isinstance(call["function"].get("name"), str)
+    }
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

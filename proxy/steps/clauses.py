@@ -1,0 +1,55 @@
+"""A sentence to its clauses, by rule: no model. What can't be told apart for sure stays together.
+
+RefChecker (section 3.1) weighs triplets against sub-sentences, which it has an LLM write. Here a sub-sentence
+is a clause of the sentence: a semicolon, a conjunction or a relative pronoun parts it from the one before,
+and one without a subject of its own takes that of the sentence. Nothing is parted that stands in the scope of
+something said once: a condition, a report ("he claimed that"), a modal verb, a disjunction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from proxy.steps.clauses_en import english_clauses
+from proxy.steps.clauses_zh import chinese_clauses
+from proxy.steps.content import uncovered
+from proxy.steps.language import language_of
+from proxy.steps.parting import Clause
+from proxy.steps.shown import Shown, shown
+from proxy.types import Claim, Language
+
+MAX_CHARS = 2_000
+"""A longer sentence is left whole."""
+
+_SPLITTERS: Mapping[Language, Callable[[Shown], Sequence[Clause]]] = {
+    "en": english_clauses,
+    "zh": chinese_clauses,
+}
+
+
+def clauses(claim: Claim) -> tuple[Claim, ...]:
+    """The clauses of a sentence in the order of the draft, at least two, or () where it is a claim as it is.
+
+    `start` and `end` are a span of the draft inside the claim's, `text` is the draft there; `plain` stands
+    alone: with the subject, and the phrase before it, that the clause shares. The `plain`s together say each
+    content word of the sentence.
+    """
+    text = shown(claim) if len(claim.text) <= MAX_CHARS else None
+    if text is None or text.text.endswith(("?", "？")):
+        return ()
+    found = _SPLITTERS[language_of(text.text)](text)
+    if len(found) < 2 or uncovered(text.text, (clause.plain for clause in found)):
+        return ()
+    return tuple(_part(claim, text, clause) for clause in sorted(found, key=lambda one: (one.start, one.end)))
+
+
+def _part(claim: Claim, text: Shown, clause: Clause) -> Claim:
+    start, end = text.span(clause.start, clause.end)
+    return replace(
+        claim,
+        start=claim.start + start,
+        end=claim.start + end,
+        text=claim.text[start:end],
+        plain=clause.plain,
+    )

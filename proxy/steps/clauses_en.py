@@ -1,0 +1,277 @@
+"""English clauses, told by closed word lists and the words that follow: no tagger.
+
+An ending in -ed is a past tense or a participle ("sold in Spain"), so it parts clauses only where what
+follows decides it. Where a subject can't be found for sure, nothing is parted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from proxy.steps.clause_words import (
+    CONJUNCTIONS,
+    CONTRASTS,
+    DETERMINERS,
+    DISCOURSE,
+    INTRANSITIVE,
+    LEADING,
+    MODALS,
+    NAME_LINKS,
+    PAST,
+    PAST_OR_PARTICIPLE,
+    PREPOSITIONS,
+    PRESENT,
+    PRONOUNS,
+    RELATIVES,
+    REPORTING,
+    SCOPES,
+    SUBORDINATORS,
+)
+from proxy.steps.english import EDGES, MAX_SUBJECT, English, Word
+from proxy.steps.parting import Clause
+from proxy.steps.shown import Shown
+
+_MIN_CLAUSE = 2
+"""Words."""
+_VAGUE = CONJUNCTIONS | {"of", "for", "with", "between", "about", "than"}
+"""Before a name: a relative pronoun behind it may stand for what comes before these."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Where a clause begins: at word `at`, its own words from `own`, `carried` before them in `plain`."""
+
+    at: int
+    own: int
+    carried: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """How the clause under way begins: a phrase before the subject, the subject, its first finite verb.
+
+    `verb` is the index of that verb. `subject` is empty where there is none to carry.
+    """
+
+    lead: str
+    subject: str
+    verb: int
+
+
+def english_clauses(shown: Shown) -> Sequence[Clause]:
+    """The clauses of an English sentence, or none where it is one clause or can't be told for sure."""
+    read = English(shown)
+    if len(read.words) < 2 * _MIN_CLAUSE or read.words[0].low in SCOPES:
+        return ()
+    return _Splitter(read).clauses()
+
+
+class _Splitter:
+    """One pass over the words, which looks at each conjunction once."""
+
+    def __init__(self, read: English) -> None:
+        self._read = read
+        self._words = read.words
+
+    def clauses(self) -> Sequence[Clause]:
+        cuts = self._cuts()
+        bounds = [*(cut.at for cut in cuts[1:]), len(self._words)]
+        found: list[Clause] = []
+        for cut, end in zip(cuts, bounds, strict=True):
+            found += self._with_relative(cut, end)
+        return found
+
+    def _cuts(self) -> list[_Cut]:
+        cuts = [_Cut(0, 0, "")]
+        opening = self._opening(0)
+        for at in range(_MIN_CLAUSE, len(self._words) - 1):
+            if opening is None or at <= opening.verb + 1 or at - cuts[-1].at < _MIN_CLAUSE:
+                continue
+            cut = self._cut(cuts[-1], opening, at)
+            if cut is None:
+                continue
+            cuts.append(cut)
+            own = self._opening(cut.own)
+            verb = self._read.past_adverbs(cut.own)
+            carried = own is None or own.verb in (cut.own, verb)
+            opening = _Opening(opening.lead, opening.subject, verb) if carried else own
+        return cuts
+
+    def _cut(self, last: _Cut, opening: _Opening, at: int) -> _Cut | None:
+        """The clause that begins at a word, if one does: behind a semicolon, with a subject or without."""
+        word, before = self._words[at], self._words[last.at : at]
+        if word.whole:
+            return None
+        if word.semicolon:
+            return self._behind_semicolon(at)
+        if _reports(before):
+            return None
+        if word.comma and word.low in CONTRASTS and not _subordinate(before):
+            return _Cut(at, at + 1, opening.lead) if self._read.has_subject(at + 1, plural=True) else None
+        if word.low not in CONJUNCTIONS:
+            return None
+        relative = _subordinate(before)
+        apart = not relative or (word.comma and relative <= RELATIVES)
+        if apart and self._read.has_subject(at + 1, plural=word.comma):
+            return _Cut(at, at + 1, opening.lead)
+        carried = None if relative else self._carried(opening, at)
+        return _Cut(at, at + 1, carried) if carried else None
+
+    def _behind_semicolon(self, at: int) -> _Cut | None:
+        start = at + 1 if self._words[at].low in CONJUNCTIONS else at
+        opening = self._opening(start)
+        return _Cut(at, start, "") if opening and opening.verb > start else None
+
+    def _carried(self, opening: _Opening, at: int) -> str | None:
+        """What a clause that begins with its verb takes from the one before; None where it is none."""
+        verb = self._read.past_adverbs(at + 1)
+        if not opening.subject or verb + 1 >= len(self._words):
+            return None
+        before = self._words[opening.verb : at]
+        if any(word.low in MODALS or word.low.endswith(("n't", "n’t")) for word in before):
+            return None
+        word, next_word, first = self._words[verb], self._words[verb + 1], self._words[opening.verb]
+        subject = f"{opening.lead}{opening.subject}"
+        if word.whole or word.named or next_word.comma:
+            return None
+        if word.low in PRESENT | PAST:
+            return subject
+        if not (word.past or word.low in PAST_OR_PARTICIPLE):
+            return None
+        if next_word.low == "by" and self._read.passive(opening.verb) and not self._words[at - 1].participle:
+            return f"{subject} {first.text}"
+        past = first.past or first.low in PAST | PAST_OR_PARTICIPLE
+        active = next_word.named or next_word.low in DETERMINERS or next_word.counts
+        return subject if past and (active or word.low in INTRANSITIVE) else None
+
+    def _opening(self, at: int) -> _Opening | None:
+        """How the clause that begins at a word opens, or None where its subject can't be told."""
+        start = self._after_lead(at)
+        if start is None or start >= len(self._words) or self._words[start].low in SCOPES:
+            return None
+        lead = f"{self._read.slice(at, start)} " if self._words[at].low in LEADING else ""
+        for verb in range(start, len(self._words)):
+            word = self._words[verb]
+            if word.colon:  # a label before the sentence proper
+                start = verb
+            if word.semicolon and verb > start:
+                return None
+            if word.comma and verb > start:
+                relative = self._past_relative(start, verb)
+                return _Opening(lead, self._read.between(start, verb), relative) if relative else None
+            if word.low in SUBORDINATORS or verb - start > MAX_SUBJECT:
+                return None
+            if self._read.finite(verb):
+                return self._opened(lead, start, verb)
+        return None
+
+    def _opened(self, lead: str, start: int, verb: int) -> _Opening | None:
+        there = self._words[start].low in ("there", "here")
+        participle = self._words[verb].past and self._words[verb + 1].low in PREPOSITIONS
+        if participle and any(word.low in PAST | PRESENT for word in self._words[verb + 1 : verb + 10]):
+            return None
+        return _Opening(lead, "" if there else self._read.between(start, verb), verb)
+
+    def _after_lead(self, at: int) -> int | None:
+        """The first word of the subject: behind a phrase or an adverb that a comma parts from it."""
+        first = self._words[at].low
+        if first in DISCOURSE and at + 1 < len(self._words) and self._words[at + 1].comma:
+            return at + 1
+        if first not in LEADING:
+            return at
+        for index in range(at + 1, min(at + 12, len(self._words))):
+            word = self._words[index]
+            if word.comma and not word.text[0].isdigit():
+                return index
+            if word.low in SUBORDINATORS or self._read.finite(index):
+                return None
+        return None
+
+    def _past_relative(self, start: int, at: int) -> int | None:
+        """The main verb behind `, who ..., ` that begins at a word, or None where there is no such clause."""
+        if self._words[at].low not in RELATIVES or not self._relative_verb(start, at):
+            return None
+        for index in range(at + 2, len(self._words) - 1):
+            word = self._words[index]
+            if word.low in SUBORDINATORS or word.semicolon:
+                return None
+            if word.comma:
+                return index if self._read.finite(index) and word.low not in CONJUNCTIONS else None
+        return None
+
+    def _with_relative(self, cut: _Cut, end: int) -> Sequence[Clause]:
+        """The clause, and the relative clause inside it or at its end as one of its own."""
+        whole = self._clause(cut, end)
+        at = [index for index in range(cut.own + 1, end) if self._words[index].low in RELATIVES]
+        if len(at) != 1 or not self._words[at[0]].comma or _reports(self._words[cut.own : at[0]]):
+            return [whole]
+        name = self._relative_verb(cut.own, at[0])
+        if name is None or end - at[0] <= _MIN_CLAUSE or _subordinate(self._words[cut.own : at[0]]):
+            return [whole]
+        rest = self._past_relative(cut.own, at[0])
+        main = any(self._read.finite(index) for index in range(cut.own, at[0])) or bool(cut.carried)
+        if rest is None and (not main or self._broken(at[0], end)):
+            return [whole]
+        if rest is not None and (main or rest >= end):
+            return [whole]
+        told = self._clause(_Cut(at[0], at[0] + 1, name), rest or end)
+        if rest is None:
+            return [self._clause(cut, at[0]), told]
+        around = f"{self._clause(cut, at[0]).plain} {self._read.slice(rest, end, tail=True)}"
+        return [Clause(whole.start, whole.end, around), told]
+
+    def _broken(self, at: int, end: int) -> bool:
+        """Whether the relative clause that begins at a word may end before the sentence goes on."""
+        return any(
+            word.comma and word.low not in CONJUNCTIONS and self._read.finite(index)
+            for index, word in enumerate(self._words[at + 2 : end], at + 2)
+        )
+
+    def _relative_verb(self, start: int, at: int) -> str | None:
+        """What a relative pronoun stands for, where a verb follows it and the name before it is sure."""
+        verb = self._read.past_adverbs(at + 1)
+        if verb + 1 >= len(self._words):
+            return None
+        told = self._words[verb].low
+        past = self._words[verb].past or told in PAST_OR_PARTICIPLE
+        sure = told in PRESENT | PAST or (self._words[at].low == "who" and past)
+        first = at
+        while first > start and (first == at or not self._words[first].comma):
+            if not (self._words[first - 1].named or self._words[first - 1].low in NAME_LINKS):
+                break
+            first -= 1
+        while first < at and self._words[first].low in NAME_LINKS - {"the"}:
+            first += 1
+        if self._words[first].comma and self._words[first - 1].named and first > start:
+            return None  # `Newark, New Jersey, which`
+        names = [word for word in self._words[first:at] if word.named and word.low not in DETERMINERS]
+        before = self._words[first - 1].low if first > start else ""
+        plural = told in ("are", "were", "have", "do")
+        ambiguous = any(word.low == "of" for word in self._words[max(start, first - 1) : at])
+        if not (sure and names) or ambiguous or plural or before in _VAGUE:
+            return None
+        if self._read.text[self._words[at - 1].end : self._words[at].start].strip() != ",":
+            return None
+        return self._read.text[self._words[first].start : self._words[at - 1].end]
+
+    def _clause(self, cut: _Cut, end: int) -> Clause:
+        left, _ = self._read.stretch(cut.at, end)
+        own, right = self._read.stretch(cut.own, end, opened=True)
+        plain = self._read.text[own:right].strip(EDGES)
+        return Clause(left, right, f"{cut.carried.strip()} {plain}" if cut.carried.strip() else plain)
+
+
+def _reports(words: Sequence[Word]) -> bool:
+    return any(word.low in REPORTING for word in words)
+
+
+def _subordinate(words: Sequence[Word]) -> frozenset[str]:
+    """The words that open a clause inside the one under way."""
+    reasons = {
+        word.low
+        for word, following in pairwise(words)
+        if (word.low == "as" and following.low in PRONOUNS) or (word.low == "so" and word.comma)
+    }
+    return (frozenset(word.low for word in words) & SUBORDINATORS) | reasons

@@ -1,0 +1,125 @@
+"""What a text says, as words that compare: light stems, numbers, Chinese characters by their neighbours."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Span = tuple[int, int]
+
+HAN = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_TOKEN = re.compile(
+    rf"""(?P<not>(?<=\w)n['’]t\b)
+    |(?P<tail>['’](?:s|re|ve|ll|d|m)\b)
+    |(?P<number>\d+(?:[.,]\d+)*)
+    |(?P<word>[^\W\d_{HAN}]+?(?=n['’]t\b)|[^\W\d_{HAN}]+)
+    |(?P<han>[{HAN}])""",
+    re.VERBOSE,
+)
+_EMPTY = frozenset(
+    """
+    a an the this that these those of to in on at by for from with as into onto and or but if then so such
+    it its itself he him his himself she her hers herself they them their theirs themselves we us our ours
+    i me my you your who whom whose which what when where is are was were be been being am isn aren wasn
+    weren do does did done doing doesn didn don have has had having haven hasn hadn will would can could may
+    might shall should must also too there here however moreover furthermore additionally therefore thus
+    while whereas although though yet
+    """.split()
+)
+_EMPTY_HAN = frozenset("的了是在和与及由也就而着或地得之其这那们于以为等把被将并且但还又他她它")
+_SAME = {"cannot": "not", "ca": "can", "wo": "will"}
+_SUFFIXES = ("ies", "ied", "ing", "ed", "es", "s", "ly", "e")
+_MIN_STEM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a text at `text[start:end]`. It is the same as another with which it shares a key.
+
+    `content` is False for a word that says nothing on its own (an article, an auxiliary, a pronoun).
+    Negations, numbers and quantities are content.
+    """
+
+    keys: tuple[str, ...]
+    start: int
+    end: int
+    content: bool
+
+
+def words(text: str) -> tuple[Word, ...]:
+    """The words of a text, in order, in linear time.
+
+    A Chinese character goes by the pairs that it makes with its neighbours, so that two texts do not share a
+    word because they share a character; one that stands alone between others goes by itself.
+    """
+    found = [_word(match) for match in _TOKEN.finditer(text)]
+    return tuple(_paired(found, at) for at in range(len(found)))
+
+
+def uncovered(text: str, tellings: Iterable[str]) -> tuple[Word, ...]:
+    """The content words of `text` that the tellings together do not say as often as it does."""
+    needed = words(text)
+    need = Counter(key for word in needed if word.content for key in word.keys)
+    said = spoken(tellings)
+    return tuple(word for word in needed if word.content and all(said[key] < need[key] for key in word.keys))
+
+
+def spoken(tellings: Iterable[str]) -> Counter[str]:
+    """How often each word is said; a Chinese character counts alone, too."""
+    said: Counter[str] = Counter()
+    for telling in tellings:
+        for word in words(telling):
+            said.update(word.keys)
+            if _is_pair(word):
+                said[telling[word.start]] += 1
+    return said
+
+
+def _word(match: re.Match[str]) -> Word:
+    kind, text = match.lastgroup, match.group().lower()
+    if kind == "han":
+        return Word((text,), match.start(), match.end(), text not in _EMPTY_HAN)
+    if kind == "number":
+        return Word((text.replace(",", ""),), match.start(), match.end(), content=True)
+    if kind == "not":
+        return Word(("not",), match.start(), match.end(), content=True)
+    key = _SAME.get(text, text)
+    content = kind == "word" and key not in _EMPTY
+    return Word((_stem(key) if content else key,), match.start(), match.end(), content)
+
+
+def _stem(word: str) -> str:
+    """Without its inflection: cut to the same beginning, not to a dictionary form."""
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM and not word.endswith("ss"):
+            word = word.removesuffix(suffix)
+            break
+    if len(word) > _MIN_STEM and word[-1] == word[-2]:
+        word = word[:-1]
+    return word[:-1] if len(word) > _MIN_STEM and word[-1] in "ey" else word
+
+
+def _paired(found: Sequence[Word], at: int) -> Word:
+    word = found[at]
+    if not _is_han(word):
+        return word
+    pairs = []
+    if at and _adjoin(found[at - 1], word):
+        pairs.append(found[at - 1].keys[0] + word.keys[0])
+    if at + 1 < len(found) and _adjoin(word, found[at + 1]):
+        pairs.append(word.keys[0] + found[at + 1].keys[0])
+    return Word(tuple(pairs), word.start, word.end, content=True) if pairs else word
+
+
+def _is_han(word: Word) -> bool:
+    return word.content and len(word.keys[0]) == 1 and re.match(f"[{HAN}]", word.keys[0]) is not None
+
+
+def _is_pair(word: Word) -> bool:
+    return len(word.keys[0]) > 1 and re.match(f"[{HAN}]", word.keys[0]) is not None
+
+
+def _adjoin(first: Word, second: Word) -> bool:
+    return first.end == second.start and _is_han(first) and _is_han(second)

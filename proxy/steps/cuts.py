@@ -1,0 +1,181 @@
+"""What a sentence takes with it when it is taken out of a Markdown draft.
+
+- Beside other sentences: the space behind it, or, at the end of a line, the one before it.
+- Alone on one of several lines of a paragraph or item: its line.
+- Alone in a paragraph: its lines and the blank line that set it apart.
+- Alone in an item of a list, or in a row of a table (a row is one claim): the whole line with its mark. Items
+  are not numbered anew, and the words that lead in a list stay.
+
+Headings, header rows, an item with others nested under it and a paragraph on a ruler stay: what follows would
+come to mean something else.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proxy.steps.markdown import Block, Span, blocks, is_ruler
+from proxy.types import Claim
+
+_KEPT = frozenset({"heading", "header"})
+_BLANK = " \t\r\n>"
+_OPENERS = '*_~"“‘「『《（(['
+_CLOSERS = '*_~"”’」』》）)]'
+_SAME_BOTH_SIDES = re.compile(r"\*+|_+|~+|\"")
+_PREFIX = re.compile(r"[ \t>]*")
+_SPACES = re.compile(r"[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`text[start:end]` becomes `by`. Edits are applied one after the other, the last of the text first: so
+    `start` counts in the text as it was, `end` in what the edits before have left of it."""
+
+    start: int
+    end: int
+    by: str = ""
+
+
+def applied(text: str, edits: Sequence[Edit]) -> str:
+    """The text with the edits made, in the order they come."""
+    for edit in edits:
+        text = text[: edit.start] + edit.by + text[edit.end :]
+    return text
+
+
+def moved(position: int, edits: Sequence[Edit]) -> int:
+    """Where a position that no edit touches comes to stand."""
+    return position + sum(len(edit.by) - (edit.end - edit.start) for edit in edits if edit.start < position)
+
+
+def cuts(text: str, claims: Sequence[Claim]) -> tuple[Edit, ...] | None:
+    """The edits that take all the claims out, last first, or None where one of them has to stay."""
+    ordered = sorted(claims, key=lambda claim: claim.start)
+    starts = [claim.start for claim in ordered]
+    edits: list[Edit] = []
+    for block in reversed(blocks(text)):
+        first = bisect_left(starts, block.lines[0][0])
+        last = bisect_left(starts, block.lines[-1][1])
+        if first == last:
+            continue
+        found = _block_cuts(text, block, _runs(text, ordered[first:last]))
+        if found is None:
+            return None
+        for edit in found:
+            edits.append(edit)
+            text = applied(text, [edit])
+    return tuple(edits)
+
+
+def _runs(text: str, claims: Sequence[Claim]) -> list[Span]:
+    """The claims' spans, those with nothing but white space between them joined."""
+    runs: list[Span] = []
+    for claim in claims:
+        if runs and not text[runs[-1][1] : claim.start].strip(_BLANK):
+            runs[-1] = runs[-1][0], claim.end
+        else:
+            runs.append((claim.start, claim.end))
+    return runs
+
+
+def _block_cuts(text: str, block: Block, runs: Sequence[Span]) -> list[Edit] | None:
+    if block.kind in _KEPT:
+        return None
+    start, end = block.lines[0][0], block.lines[-1][1]
+    around = text[start : runs[0][0]] + text[runs[-1][1] : end]
+    alone = len(runs) == 1 and not around.strip(_BLANK + "*_~")
+    if alone or block.kind == "row":
+        whole = _whole(text, block)
+        return None if whole is None else [Edit(*whole)]
+    return [Edit(*_part(text, block, run)) for run in reversed(runs)]
+
+
+def _whole(text: str, block: Block) -> Span | None:
+    """The lines of a block and what sets them apart from the lines around."""
+    start = text.rfind("\n", 0, block.lines[0][0]) + 1
+    end = _line_end(text, block.lines[-1][1])
+    below = text[end + 1 : _line_end(text, end + 1)]
+    following = _next_line(text, end)
+    on_ruler = block.kind == "paragraph" and is_ruler(below.strip(_BLANK))
+    nests = block.kind == "item" and _indent(text, following) > _indent(text, start)
+    if on_ruler or nests:
+        return None
+    if following == len(text):
+        return _previous_end(text, start), end
+    previous = text[text.rfind("\n", 0, max(0, start - 1)) + 1 : start]
+    return start, (following if not previous.strip(_BLANK) else end + 1)
+
+
+def _line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end
+
+
+def _next_line(text: str, end: int) -> int:
+    """The start of the next line that is not blank; the text's end where there is none."""
+    start = end + 1
+    while start < len(text):
+        end = _line_end(text, start)
+        if text[start:end].strip(_BLANK):
+            return start
+        start = end + 1
+    return len(text)
+
+
+def _previous_end(text: str, start: int) -> int:
+    """The end of the line before `start` that is not blank; 0 where there is none."""
+    while start > 0:
+        before = text.rfind("\n", 0, start - 1) + 1
+        if text[before:start].strip(_BLANK):
+            return start - 1
+        start = before
+    return 0
+
+
+def _indent(text: str, line: int) -> int:
+    return _skipped(_PREFIX, text, line) - line
+
+
+def _skipped(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Where the pattern's match at `start` ends."""
+    found = pattern.match(text, start)
+    return found.end() if found else start
+
+
+def _part(text: str, block: Block, run: Span) -> Span:
+    """A part of a block and the space or the line end it leaves over."""
+    start, end = _balanced(text, *run)
+    first, last = _line_of(block, start), _line_of(block, end - 1)
+    starts_line, ends_line = start == block.lines[first][0], end == block.lines[last][1]
+    if starts_line and ends_line:
+        if last + 1 < len(block.lines):
+            return start, block.lines[last + 1][0]
+        return (block.lines[first - 1][1] if first else start), end
+    if not starts_line and (ends_line or end < run[1]):
+        return len(text[:start].rstrip(" \t")), end
+    return start, _skipped(_SPACES, text, end)
+
+
+def _line_of(block: Block, position: int) -> int:
+    return next(number for number, line in enumerate(block.lines) if position < line[1])
+
+
+def _balanced(text: str, start: int, end: int) -> Span:
+    """The span without the marks at its ends whose counterparts stand outside of it."""
+    lone = _unpaired(text[start:end])
+    left, right = start, end
+    while left < right and text[left] in lone and text[left] in _OPENERS:
+        left += 1
+    while right > left and text[right - 1] in lone and text[right - 1] in _CLOSERS:
+        right -= 1
+    return (left, right) if left < right else (start, end)
+
+
+def _unpaired(text: str) -> set[str]:
+    found = [match.group() for match in _SAME_BOTH_SIDES.finditer(text)]
+    lone = {mark[0] for mark in found if found.count(mark) % 2}
+    pairs = zip(_OPENERS, _CLOSERS, strict=True)
+    return lone.union(*({left, right} for left, right in pairs if text.count(left) != text.count(right)))

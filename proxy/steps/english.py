@@ -1,0 +1,178 @@
+"""An English sentence as its words: which are finite verbs, where a subject begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proxy.steps.clause_words import (
+    ADVERBS,
+    BE,
+    CONJUNCTIONS,
+    DETERMINERS,
+    MODALS,
+    NO_VERBS,
+    PAST,
+    PAST_OR_PARTICIPLE,
+    PREPOSITIONS,
+    PRESENT,
+    PRONOUNS,
+    SINGULAR,
+    SUBORDINATORS,
+)
+from proxy.steps.content import Span
+from proxy.steps.shown import Shown
+
+EDGES = " ,;—–"
+"""What joins clauses and belongs to neither."""
+MAX_SUBJECT = 8
+"""Words."""
+_WORD = re.compile(r"\w(?:[\w'’.-]*\w)?")
+_OPENERS = "\"'“‘(["
+_PARTICIPLES = PAST_OR_PARTICIPLE | {"born", "known", "drawn", "shown"}
+_NUMBERS = frozenset("one two three four five six seven eight nine ten several".split())
+_BEHIND_VERBS = DETERMINERS | PREPOSITIONS | PRONOUNS | {"him", "them", "us"}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word at `start:end`. Punctuation stands right before it, outside of quotations and such."""
+
+    text: str
+    start: int
+    end: int
+    whole: bool
+    comma: bool
+    semicolon: bool
+    colon: bool
+
+    @property
+    def low(self) -> str:
+        return self.text.lower()
+
+    @property
+    def named(self) -> bool:
+        return self.text[0].isupper()
+
+    @property
+    def past(self) -> bool:
+        """Whether it ends as a past tense or a participle does."""
+        return self.low.endswith("ed") and len(self.text) > 3 and not self.named and self.low not in NO_VERBS
+
+    @property
+    def participle(self) -> bool:
+        """Whether it can be one."""
+        return self.past or self.low.endswith("en") or self.low in _PARTICIPLES
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a number."""
+        return self.text[0].isdigit() or self.low in _NUMBERS
+
+
+class English:
+    """The text and its words. Indices are those of words."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.text = shown.text
+        self.words = _words(shown)
+
+    def finite(self, at: int) -> bool:
+        """Whether a word is a finite verb: by the lists, or a past tense by what follows it."""
+        if at + 1 >= len(self.words):
+            return False
+        word, following = self.words[at], self.words[at + 1]
+        if word.whole or word.named:
+            return False
+        if word.low in PRESENT | PAST | PAST_OR_PARTICIPLE | MODALS or word.low.endswith(("n't", "n’t")):
+            return True
+        told = following.named or following.low in _BEHIND_VERBS
+        return word.past and (told or following.counts)
+
+    def says_more(self, verb: int) -> bool:
+        """Whether the clause goes on behind its verb, unlike `but tin is not` and `while lead does`."""
+        if verb + 1 >= len(self.words):
+            return False
+        negated = self.words[verb + 1].low == "not"
+        if self.words[verb].low in MODALS and not negated:
+            return self.words[verb].low not in ("do", "does", "did")
+        return verb + 1 + negated < len(self.words)
+
+    def passive(self, verb: int) -> bool:
+        """Whether a form of `be` and a participle stand here: `was founded`."""
+        return self.words[verb].low in BE and self.words[self.past_adverbs(verb + 1)].participle
+
+    def has_subject(self, at: int, *, plural: bool) -> bool:
+        """Whether a subject and its verb begin at a word.
+
+        Without a comma before, `France and Germany are` may be one: only a pronoun or a singular tells.
+        """
+        if at + 1 >= len(self.words):
+            return False
+        first = self.words[at]
+        if first.low in PRONOUNS and first.low not in DETERMINERS:
+            verb = self.past_adverbs(at + 1)
+            return self.finite(verb) and self.says_more(verb)
+        if not (first.named or first.low in DETERMINERS):
+            return False
+        for index in range(at + 1, min(at + 1 + MAX_SUBJECT, len(self.words))):
+            word = self.words[index]
+            if word.comma or word.semicolon or word.low in SUBORDINATORS | CONJUNCTIONS | PRONOUNS:
+                return False
+            if word.low in (PAST | PRESENT if plural else SINGULAR):
+                return self.says_more(index)
+        return False
+
+    def past_adverbs(self, at: int) -> int:
+        """The first word from here that is no adverb."""
+        while at + 1 < len(self.words) and (
+            self.words[at].low in ADVERBS or self.words[at].low.endswith("ly")
+        ):
+            at += 1
+        return at
+
+    def between(self, start: int, verb: int) -> str:
+        """What stands between its first word and the verb, with the quotation marks around it."""
+        if verb == start:
+            return ""
+        left = self.words[start].start - self._opening_marks(start)
+        return self.text[left : self.words[verb - 1].end + self._closing(verb)]
+
+    def slice(self, start: int, end: int, *, tail: bool = False) -> str:
+        """The words from `start` on; with the comma behind them, unless they are a `tail`."""
+        left, right = self.stretch(start, end)
+        comma = not tail and end < len(self.words) and self.words[end].comma
+        return f"{self.text[left:right].rstrip()}{',' * comma}"
+
+    def stretch(self, start: int, end: int, *, opened: bool = False) -> Span:
+        """Where the words stand; with the marks that open before them (`opened`), and what closes behind."""
+        last = end == len(self.words)
+        right = len(self.text) if last else self.words[end - 1].end + self._closing(end)
+        if start == 0:
+            return 0, right
+        return self.words[start].start - (self._opening_marks(start) if opened else 0), right
+
+    def _opening_marks(self, at: int) -> int:
+        """How many quotation marks and brackets open right before a word."""
+        start = self.words[at].start
+        gap = self.text[self.words[at - 1].end if at else 0 : start]
+        return len(gap) - len(gap.rstrip(_OPENERS))
+
+    def _closing(self, end: int) -> int:
+        """How many characters behind the word before `end` are still its own: a bracket, a percent sign."""
+        gap = self.text[self.words[end - 1].end : self.words[end].start]
+        return len(gap.rstrip(_OPENERS).rstrip(EDGES)) if gap.strip() else 0
+
+
+def _words(shown: Shown) -> Sequence[Word]:
+    words: list[Word] = []
+    before = 0
+    for match in _WORD.finditer(shown.text):
+        gap = "".join(
+            char for at, char in enumerate(shown.text[before : match.start()], before) if not shown.whole[at]
+        )
+        start, end = match.span()
+        words.append(Word(match.group(), start, end, shown.whole[start], "," in gap, ";" in gap, ":" in gap))
+        before = end
+    return words

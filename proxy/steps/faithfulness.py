@@ -1,0 +1,213 @@
+"""How faithful the citations of an answer are: what judgements of its statements add up to.
+
+A statement is fully supported or it is not (CiteCheck, 2025). Citation recall and precision are those of ALCE
+(Gao et al., Enabling Large Language Models to Generate Text with Citations, 2023, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from proxy.types import Claim, Judgement, Usage, Verdict
+
+NO_CITATION = "no citation"
+_MAX_DOUBTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One number that a statement cites.
+
+    `alone` is the judgement of its document by itself, None where there is no such document or it was not
+    judged. `superfluous`: it does not support the statement alone and the others do without it; None where
+    that was not found out.
+    """
+
+    number: int
+    exists: bool = True
+    alone: Judgement | None = None
+    superfluous: bool | None = None
+
+    @property
+    def supports(self) -> bool | None:
+        """Whether the document alone fully supports the statement; None where nobody could tell."""
+        if not self.exists:
+            return False
+        return None if self.alone is None else _is_supported(self.alone)
+
+    @property
+    def relevant(self) -> bool:
+        """Whether it is known to be needed, or to support the statement by itself."""
+        return self.exists and (self.supports is True or self.superfluous is False)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One claim of an answer, `answer[start:end]` with the marks in it, and what became of its citations.
+
+    `missing` are documents that it does not cite and that support it alone, looked for where its own
+    citations do not. `uncovered` are the words that these leave without support, of checkers that tell.
+    """
+
+    claim: Claim
+    start: int
+    end: int
+    verdict: Verdict
+    score: float = 0.0
+    citations: tuple[Citation, ...] = ()
+    missing: tuple[int, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def existing(self) -> tuple[int, ...]:
+        """The cited numbers that there are documents of."""
+        return tuple(one.number for one in self.citations if one.exists)
+
+    @property
+    def recalled(self) -> bool:
+        """ALCE's citation recall of a statement: it has citations and these together fully support it."""
+        return self.verdict is Verdict.SUPPORTED
+
+
+@dataclass(frozen=True, slots=True)
+class CitationReport:
+    """The statements of an answer, in order; `error` says why not all could be checked."""
+
+    statements: tuple[Statement, ...]
+    error: str = ""
+
+    @property
+    def checkable(self) -> tuple[Statement, ...]:
+        """The statements that count: no greetings, questions, opinions."""
+        return tuple(one for one in self.statements if one.claim.checkable)
+
+    @property
+    def recall(self) -> float | None:
+        """The share of statements that their citations fully support; None where nothing is stated."""
+        found = self.checkable
+        return sum(one.recalled for one in found) / len(found) if found else None
+
+    @property
+    def precision(self) -> float | None:
+        """The share of citations that are not irrelevant, over all citations of the answer.
+
+        One is right only where its statement is recalled, and irrelevant where it does not support the
+        statement alone and the others do without it. As in ALCE's code 0 where nothing is cited. Other than
+        there, a number that a statement cites twice counts once, one without a document is a wrong citation,
+        and all citations of a statement are read, not the first three.
+        """
+        found = self.checkable
+        cited = sum(len(one.citations) for one in found)
+        right = sum(one.recalled and citation.relevant for one in found for citation in one.citations)
+        if not found:
+            return None
+        return right / cited if cited else 0.0
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall, 0 where both are."""
+        precision, recall = self.precision, self.recall
+        if precision is None or recall is None:
+            return None
+        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+    @property
+    def faithful(self) -> bool:
+        """Whether every statement is fully supported by what it cites."""
+        return all(one.recalled for one in self.checkable)
+
+    @property
+    def usage(self) -> Usage:
+        """What all judgements cost."""
+        return sum((one.usage for one in self.statements), Usage())
+
+
+def stated(claim: Claim, start: int, end: int, documents: Collection[int]) -> Statement:
+    """A claim that nobody checked yet. One that cites no document that there is, is UNSUPPORTED for good."""
+    citations = tuple(Citation(number, number in documents) for number in claim.cited)
+    statement = Statement(claim, start, end, Verdict.NOT_CHECKABLE, citations=citations)
+    if not claim.checkable:
+        return statement
+    absent = _absent(citations)
+    if statement.existing:
+        return replace(statement, verdict=Verdict.UNVERIFIED, reason=absent)
+    return replace(statement, verdict=Verdict.UNSUPPORTED, reason=absent or NO_CITATION)
+
+
+def judged(statement: Statement, together: Judgement, alone: Mapping[int, Judgement]) -> Statement:
+    """The statement with the judgements of its documents joined, and of each alone by its number.
+
+    What one of them fully supports, all do. A number without a document leaves a statement UNSUPPORTED that
+    the others support: a part of what it rests on can't be looked up.
+    """
+    supporting = [one for one in (together, *alone.values()) if one.verdict is Verdict.SUPPORTED]
+    best = max(supporting, key=lambda one: one.score, default=together)
+    absent = _absent(statement.citations)
+    citations = tuple(
+        replace(one, alone=alone.get(one.number), superfluous=_superfluous(one.number, alone))
+        if supporting and one.exists
+        else replace(one, alone=alone.get(one.number))
+        for one in statement.citations
+    )
+    decided = replace(
+        statement,
+        citations=citations,
+        uncovered=tuple(statement.claim.plain[start:end] for start, end in best.missing),
+        usage=_spent([together, *alone.values()] if len(alone) > 1 else [together]),
+    )
+    if supporting and absent:
+        return replace(decided, verdict=Verdict.UNSUPPORTED)
+    reason = "; ".join(filter(None, (absent, best.reason)))
+    return replace(decided, verdict=best.verdict, score=best.score, reason=reason)
+
+
+def doubtful(statement: Statement) -> tuple[int, ...]:
+    """The citations of which only the judgement of all others tells whether they are superfluous.
+
+    None where a statement cites over ten documents: each would be read as often as there are others.
+    """
+    if not statement.recalled or not 3 <= len(statement.existing) <= _MAX_DOUBTED:
+        return ()
+    open_ones = (one for one in statement.citations if one.exists and one.superfluous is None)
+    return tuple(one.number for one in open_ones if one.supports is False)
+
+
+def thinned(statement: Statement, without: Mapping[int, Judgement]) -> Statement:
+    """The statement with the judgement of all its documents but one, by that one's number."""
+    citations = tuple(
+        replace(one, superfluous=_is_supported(without[one.number])) if one.number in without else one
+        for one in statement.citations
+    )
+    return replace(statement, citations=citations, usage=statement.usage + _spent(without.values()))
+
+
+def supplemented(statement: Statement, others: Mapping[int, Judgement]) -> Statement:
+    """The statement with the judgements of documents that it does not cite, by their numbers."""
+    missing = tuple(number for number, one in others.items() if one.verdict is Verdict.SUPPORTED)
+    return replace(statement, missing=missing, usage=statement.usage + _spent(others.values()))
+
+
+def _superfluous(number: int, alone: Mapping[int, Judgement]) -> bool | None:
+    """What the judgements alone tell of one citation of a supported statement."""
+    if _is_supported(alone[number]) is not False:
+        return False if _is_supported(alone[number]) else None
+    others = [_is_supported(one) for other, one in alone.items() if other != number]
+    if True in others:
+        return True
+    return others[0] if len(others) == 1 else None
+
+
+def _is_supported(judgement: Judgement) -> bool | None:
+    return None if judgement.verdict is Verdict.UNVERIFIED else judgement.verdict is Verdict.SUPPORTED
+
+
+def _absent(citations: Sequence[Citation]) -> str:
+    numbers = [f"[{one.number}]" for one in citations if not one.exists]
+    return f"no document {', '.join(numbers)}" if numbers else ""
+
+
+def _spent(judgements: Iterable[Judgement]) -> Usage:
+    return sum((one.usage for one in judgements), Usage())

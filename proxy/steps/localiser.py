@@ -1,0 +1,125 @@
+"""Where in its sentence a triplet stands.
+
+After RefChecker's localiser, which slides windows over token embeddings for each element of a triplet. What
+differs: words are compared, not embeddings, so no model is needed, and one span comes out for the whole
+triplet, the one that gains most by the words it shares with it and loses least by those it does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from proxy.steps.content import HAN, Span, Word, spoken, words
+from proxy.steps.inline import tokens
+from proxy.types import Claim, Triplet
+
+ALIGNED = 0.5
+"""Share of a triplet's content that a sentence must have for the triplet to be tied to a place in it."""
+
+_TOLD, _HEAD, _SHARED, _OTHER, _GAP = 1.0, 0.5, 0.1, -0.05, -0.5
+"""What a word gains: of relation or object, of the subject (it may stand far off), an empty word that is
+shared, an empty word and a content word that are not."""
+
+_WIDE = re.compile(f"[{HAN}\u3000-\u303f\uff00-\uff65“”‘’]")
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The best span of `claim.text` for a triplet, and the share in [0, 1] of the triplet's content in it."""
+
+    start: int
+    end: int
+    share: float
+
+
+def locate(triplet: Triplet, claim: Claim) -> Claim:
+    """The part of a claim that a triplet is: its span of the draft, and the triplet spelt out as `plain`.
+
+    A triplet that does not align has the whole claim's span.
+    """
+    plain = spelt(triplet)
+    found = aligned(triplet, claim)
+    if found.share < ALIGNED:
+        return replace(claim, plain=plain, triplet=triplet)
+    return replace(
+        claim,
+        start=claim.start + found.start,
+        end=claim.start + found.end,
+        text=claim.text[found.start : found.end],
+        plain=plain,
+        triplet=triplet,
+    )
+
+
+def aligned(triplet: Triplet, claim: Claim) -> Alignment:
+    """How a triplet aligns with a claim, words of links' targets and formatting left out. Linear."""
+    read = _words_of(claim.text)
+    told, head = set(spoken((triplet.relation, triplet.tail))), set(spoken((triplet.head,)))
+    start, end = _best_run([_gain(word, told, head) for word in read])
+    while end > start and not read[end - 1].content:  # what follows an "in" is not the triplet's
+        end -= 1
+    if start == end:
+        return Alignment(0, len(claim.text), 0.0)
+    said = {key for word in read[start:end] if word.content for key in word.keys} | set(
+        spoken((claim.text[read[start].start : read[end - 1].end],))
+    )
+    return Alignment(read[start].start, read[end - 1].end, _share(triplet, said))
+
+
+def spelt(triplet: Triplet) -> str:
+    """The triplet as a sentence: with a space between its elements but where Chinese meets."""
+    text = triplet.head
+    for element in (triplet.relation, triplet.tail):
+        text += element if _wide(text[-1]) or _wide(element[0]) else f" {element}"
+    return text
+
+
+def _share(triplet: Triplet, said: set[str]) -> float:
+    weight = matched = 0.0
+    for element, gain in ((triplet.head, _HEAD), (triplet.relation, _TOLD), (triplet.tail, _TOLD)):
+        content = [word for word in words(element) if word.content]
+        weight += gain * len(content)
+        matched += gain * sum(1 for word in content if said.intersection(word.keys))
+    return matched / weight if weight else 0.0
+
+
+def _gain(word: Word, told: set[str], head: set[str]) -> float:
+    if not word.content:
+        return _SHARED if (told | head).intersection(word.keys) else _OTHER
+    if told.intersection(word.keys):
+        return _TOLD
+    return _HEAD if head.intersection(word.keys) else _GAP
+
+
+def _best_run(gains: Sequence[float]) -> Span:
+    """The run with the highest sum, the first of equals; (0, 0) where none gains anything."""
+    best, best_sum = (0, 0), 0.0
+    start, total = 0, 0.0
+    for at, gain in enumerate(gains):
+        if total <= 0:
+            start, total = at, 0.0
+        total += gain
+        if total > best_sum:
+            best, best_sum = (start, at + 1), total
+    return best
+
+
+def _words_of(text: str) -> tuple[Word, ...]:
+    shown = [" "] * len(text)
+    for token in _shown(text):
+        shown[token[0] : token[1]] = text[token[0] : token[1]]
+    return words("".join(shown))
+
+
+def _shown(text: str) -> Iterable[Span]:
+    return (
+        (token.start, token.end)
+        for token in tokens(text, (0, len(text)))
+        if token.kind in ("text", "code", "math")
+    )
+
+
+def _wide(char: str) -> bool:
+    return _WIDE.match(char) is not None
