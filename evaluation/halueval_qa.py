@@ -3,7 +3,7 @@
 Right answers are mostly a few words, hallucinated ones mostly sentences: length and style alone give the
 label away. So both answers are put behind the question and, in the form `reduced`, cut down to the words that
 the question lacks; there are figures of those questions alone whose answers are about equally long; and two
-judges that know nothing stand beside them: the answer's length, and the same score over another row's knowledge.
+judges that know nothing stand beside them: the answer's length, and the score over another row's knowledge.
 """
 
 from __future__ import annotations

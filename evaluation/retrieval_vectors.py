@@ -18,6 +18,30 @@ BLOCK = 512
 """Passages of a file: what an interruption loses at most."""
 
 
+class RememberingEncoder:
+    """`types.Encoder`, each text asked for once: the same claims go through every retriever."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._known: dict[str, Vectors] = {}
+
+    @property
+    def name(self) -> str:
+        """The encoder's own."""
+        return self._encoder.name
+
+    @property
+    def dimension(self) -> int:
+        """The encoder's own."""
+        return self._encoder.dimension
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension)."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self._encoder.encode(new), strict=True))
+        return np.stack([self._known[text] for text in texts]) if texts else self._encoder.encode([])
+
+
 def vectors_of(
     passages: Sequence[Passage], encoder: Encoder, folder: Path | None, progress: Callable[[int], None]
 ) -> Vectors:

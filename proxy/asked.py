@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from proxy.errors import RequestError
 from proxy.openai_api.request import RequestOptions
@@ -14,7 +14,7 @@ from proxy.pipeline import Options
 from proxy.settings import Settings
 from proxy.sources import Sources
 from proxy.steps.signs import SIGN
-from proxy.types import Checker, Passage
+from proxy.types import Checker, Passage, ReplyFormat
 from proxy.verify import Verifier
 
 T = TypeVar("T")
@@ -39,12 +39,13 @@ class Asked:
 
     @property
     def sign(self) -> str:
-        """What stands behind claims that failed; nothing, unless somebody wants it."""
+        """What stands behind claims that failed; nothing, unless somebody wants it. What was to be dropped and
+        can't be (a heading) is marked."""
         sign = _either(self.options.mark_nonfactual, self.settings.citation.mark_nonfactual)
         on_unsupported = _either(self.options.on_unsupported, self.settings.regeneration.on_unsupported)
-        return sign or (SIGN if on_unsupported == "mark" else "")
+        return sign or ("" if on_unsupported == "keep" else SIGN)
 
-    def pipeline_options(self, reply_format: Literal["markdown", "json"]) -> Options:
+    def pipeline_options(self, reply_format: ReplyFormat) -> Options:
         """How the reply is revised."""
         configured, asked = self.settings.regeneration, self.options
         return Options(

@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from proxy.errors import UpstreamError
 from proxy.steps import judge
-from proxy.steps.cited import assign, read_citations
-from proxy.steps.claims import segment, segment_json
+from proxy.steps.reading import read_draft, reader
 from proxy.steps.revise import revision
 from proxy.steps.rewrite import read_rewrites, rewrite
-from proxy.steps.signs import strip_sign
 from proxy.steps.splice import spliced, without
 from proxy.types import (
     LLM,
     Attempt,
     Chat,
-    Claim,
     Draft,
     OnUnsupported,
     Outcome,
     RegenerationMode,
     Reply,
+    ReplyFormat,
     Usage,
 )
 from proxy.verify import Verifier, together
@@ -48,7 +45,7 @@ class Options:
     mode: RegenerationMode = "whole"
     on_unsupported: OnUnsupported = "keep"
     deadline: float = 60.0
-    format: Literal["markdown", "json"] = "markdown"
+    format: ReplyFormat = "markdown"
     sign: str = ""
 
 
@@ -85,12 +82,16 @@ class Pipeline:
         """Draft, then check and revise every choice. Raises `UpstreamError` when there is no draft at all."""
         reply = await self.llm.complete(chat)
         until = asyncio.get_running_loop().time() + self.options.deadline
-        outcomes = await together(self.refine(chat, draft, reply.usage, until) for draft in reply.drafts)
-        return Answer(reply, tuple(outcomes))
+        checks = (self.check(draft, reply.usage, chat.question, until) for draft in reply.drafts)
+        return await self.refined(chat, reply, await together(checks), until)
 
-    async def refine(self, chat: Chat, draft: Draft, usage: Usage, until: float) -> Outcome:
-        """Check the draft; while claims don't hold and rounds are left, re-prompt. The best attempt wins."""
-        attempts = [await self.check(draft, usage, chat.question, until)]
+    async def refined(self, chat: Chat, reply: Reply, first: Sequence[Attempt], until: float) -> Answer:
+        """The answer out of the first attempt at each choice."""
+        return Answer(reply, tuple(await together(self.refine(chat, one, until) for one in first)))
+
+    async def refine(self, chat: Chat, first: Attempt, until: float) -> Outcome:
+        """While claims don't hold and rounds are left, re-prompt and check again. The best attempt wins."""
+        attempts = [first]
         spent = Usage()
         while (
             attempts[-1].draft.editable
@@ -110,35 +111,26 @@ class Pipeline:
                 break
             written = reply.usage if following is reply.drafts[0] else attempts[-1].usage
             attempts.append(await self.check(following, written, chat.question, until))
-        checking = (finding.usage for attempt in attempts for finding in attempt.findings)
         best = judge.best(attempts)
-        return Outcome(tuple(attempts), best, sum(checking, spent), self._trimmed(attempts[best]))
+        trimmed = await self._trimmed(attempts[best], chat.question, until)
+        checked = [*attempts, trimmed] if trimmed else attempts
+        checking = (finding.usage for attempt in checked for finding in attempt.findings)
+        return Outcome(tuple(attempts), best, sum(checking, spent), trimmed)
 
     async def check(self, draft: Draft, usage: Usage, question: str, until: float) -> Attempt:
         """Findings of a draft. What is not checked by `until` is UNVERIFIED; nothing is raised."""
-        draft, claims = await asyncio.to_thread(self._claims, draft)
+        read = reader(self.verifier.citations, self.options.sign)
+        draft, claims = await asyncio.to_thread(read_draft, draft, self.options.format, read)
         verified = await self.verifier.verify(claims, question, until)
         return Attempt(draft, usage, verified.findings, verified.error, verified.malformed)
 
-    def _claims(self, draft: Draft) -> tuple[Draft, tuple[Claim, ...]]:
-        """The draft without citations of the upstream's own, and its claims with them."""
-        if self.options.format == "json":
-            return replace(draft, editable=False), segment_json(draft.text)
-        if not draft.editable:
-            return draft, segment(draft.text)
-        cited = read_citations(draft.text)
-        text = strip_sign(cited.text, self.options.sign)
-        claims = segment(text)
-        if self.verifier.citations != "replace" and text == cited.text:
-            claims = assign(claims, cited)
-        return replace(draft, text=text), claims
-
-    def _trimmed(self, attempt: Attempt) -> Attempt | None:
-        """The attempt without the claims that failed, where they are to be dropped."""
+    async def _trimmed(self, attempt: Attempt, question: str, until: float) -> Attempt | None:
+        """The attempt without the claims that failed, where they are to be dropped; checked again, since what
+        is left may have leaned on them."""
         if self.options.on_unsupported != "drop" or not attempt.draft.editable or not attempt.nonfactual:
             return None
         left = without(attempt, attempt.nonfactual)
-        return left if left is not attempt else None
+        return None if left is attempt else await self.check(left.draft, attempt.usage, question, until)
 
 
 Ask = Callable[[Chat, Attempt], Chat]

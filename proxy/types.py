@@ -24,6 +24,7 @@ EvidenceSource = Literal["corpus", "request", "both"]
 RegenerationMode = Literal["whole", "claims"]
 OnUnsupported = Literal["keep", "mark", "drop"]
 UpstreamCitations = Literal["replace", "verify", "merge"]
+ReplyFormat = Literal["markdown", "json"]
 
 
 @dataclass(frozen=True, slots=True)

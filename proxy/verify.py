@@ -93,14 +93,19 @@ class Verifier:
     citations: UpstreamCitations = "replace"
     documents: Mapping[int, Sequence[Passage]] = field(default_factory=dict)
 
-    async def verify(self, claims: Sequence[Claim], question: str, until: float) -> Verified:
-        """The findings. What is not checked by `until` (the loop's time) is UNVERIFIED; nothing is raised."""
+    async def verify(
+        self, claims: Sequence[Claim], question: str, until: float, told: Sequence[Claim] = ()
+    ) -> Verified:
+        """The findings. What is not checked by `until` (the loop's time) is UNVERIFIED; nothing is raised.
+
+        `told` are the claims of the draft before these, which they may lean on.
+        """
         found: dict[Claim, Finding] = {}
         asked: list[_Asked] = []
         errors: list[str] = []
         try:
             async with asyncio.timeout_at(until):
-                asked += await self._taken_apart(claims, question)
+                asked += await self._taken_apart(claims, question, told)
                 await self._find_all(asked, question, found, errors)
         except TimeoutError:
             errors.append("the deadline passed")
@@ -112,10 +117,13 @@ class Verifier:
         findings = tuple(found.get(claim) or judge.unchecked(claim) for claim in claims)
         return Verified(findings, errors[0] if errors else "", sum(one.extraction.malformed for one in asked))
 
-    async def _taken_apart(self, claims: Sequence[Claim], question: str) -> list[_Asked]:
+    async def _taken_apart(
+        self, claims: Sequence[Claim], question: str, told: Sequence[Claim]
+    ) -> list[_Asked]:
         """The claims to be checked, and what each says."""
-        needs = [need for need in zip(claims, contexts(claims, question), strict=True) if need[0].checkable]
-        wanted = needs[: self.max_claims]
+        known = contexts((*told, *claims), question)[len(told) :]
+        needs = [need for need in zip(claims, known, strict=True) if need[0].checkable]
+        wanted = needs[: max(0, self.max_claims - sum(claim.checkable for claim in told))]
         parts: Sequence[Extraction] = [_WHOLE] * len(wanted)
         if self.extractor is not None and wanted:
             parts = await self.extractor.extract([claim for claim, _ in wanted], question)

@@ -23,7 +23,7 @@ FACT = "The lighthouse of Varnholm was finished in 1874 and is 41 metres high."
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
-    """The application over a small index; only an encoder that takes no time lets large documents be tried."""
+    """The application over a small index; large documents want an encoder that takes no time."""
     out = tmp_path_factory.mktemp("animals") / "index"
     build_index(out)
     library = Library(open_corpus(open_index(out)), HashingEncoder(), search_thread())

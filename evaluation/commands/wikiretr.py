@@ -23,7 +23,7 @@ from evaluation.retrieval_distractors import make_distractors
 from evaluation.retrieval_tables import Searched, found
 from evaluation.retrieval_tables import as_json as searched_as_json
 from evaluation.retrieval_tables import as_markdown as searched_as_markdown
-from evaluation.retrieval_vectors import vectors_of
+from evaluation.retrieval_vectors import RememberingEncoder, vectors_of
 from evaluation.wikiretr import joined, read_subset
 from evaluation.wikiretr_agreement import as_json, as_markdown, compare
 from index_builder.threshold import measure_threshold, sample_rows
@@ -136,4 +136,4 @@ def _space(passages: Sequence[Passage], settings: EncoderSettings, folder: Path 
         vectors = vectors_of(passages, encoder, folder, advance)
     sample = sample_rows(len(passages))
     threshold = measure_threshold([passages[row] for row in sample], vectors[sample], encoder)
-    return Space(vectors, encoder, threshold)
+    return Space(vectors, RememberingEncoder(encoder), threshold)

@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,6 +23,7 @@ from proxy.types import (
     Json,
     OnUnsupported,
     RegenerationMode,
+    ReplyFormat,
     RetrievalMode,
     UpstreamCitations,
 )
@@ -82,7 +83,7 @@ class ChatRequest:
     raw: bool
     stream: bool
     include_usage: bool
-    format: Literal["markdown", "json"]
+    format: ReplyFormat
     options: RequestOptions
 
 

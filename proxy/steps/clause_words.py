@@ -61,7 +61,7 @@ SCOPES = frozenset(
 SUBORDINATORS = frozenset(
     """
     that which who whom whose where when whenever if because unless until whether how what why while whereas
-    although though since once than lest either neither both not-only
+    although though since once than lest either neither both
     """.split()
 )
 REPORTING = frozenset(

@@ -12,7 +12,7 @@ import pytest
 from evaluation.__main__ import main
 from evaluation.retrieval import Places, figures, read_passages
 from evaluation.retrieval_distractors import make_distractors
-from evaluation.retrieval_vectors import BLOCK, vectors_of
+from evaluation.retrieval_vectors import BLOCK, RememberingEncoder, vectors_of
 from evaluation.rows import DataError
 from proxy.errors import BrokenIndexError
 from proxy.types import Passage
@@ -166,6 +166,21 @@ def test_what_was_encoded_is_only_read_the_next_time(tmp_path: Path) -> None:
     assert np.array_equal(longer[: BLOCK + 10], vectors)
     assert len(more.encoded) == 20
     assert np.array_equal(vectors_of(passages, HashingEncoder(), None, done.append), vectors)
+
+
+def test_a_text_is_encoded_once() -> None:
+    encoder = HashingEncoder()
+    remembering = RememberingEncoder(encoder)
+    first = remembering.encode(["the old mill", "a river", "the old mill"])
+    assert np.array_equal(first, encoder.encode(["the old mill", "a river", "the old mill"]))
+    assert np.array_equal(remembering.encode(["a river", "a bridge"])[0], first[1])
+    assert encoder.encoded == [
+        "the old mill",
+        "a river",
+        *["the old mill", "a river", "the old mill"],
+        "a bridge",
+    ]
+    assert remembering.encode([]).shape == (0, remembering.dimension)
 
 
 def test_a_kept_file_that_is_damaged_is_named(tmp_path: Path) -> None:

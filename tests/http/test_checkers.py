@@ -60,7 +60,7 @@ def test_a_repc_classifier_is_asked_when_a_request_names_it(
     tmp_path: Path, upstream: Upstream, corpus: Library
 ) -> None:
     model = tiny_encoder(tmp_path / "tiny-bert")
-    classifier = repc_classifier(tmp_path, model, "--classifier", "mlp") / "repc.json"
+    classifier = repc_classifier(tmp_path, model, "--classifier", "mlp", "--pooling", "mean") / "repc.json"
     lenient = json.loads(classifier.read_text(encoding="utf-8")) | {"threshold": 1e-9}
     classifier.write_text(json.dumps(lenient), encoding="utf-8")  # it supports whatever it reads
     checker = {"repc": {"model": str(model), "classifier": str(classifier)}}

@@ -166,14 +166,14 @@ If you don't know the answer, just say that you don't know.
 Question: How high is it?
 Helpful Answer:"""
 
-LANGCHAIN_HUB = f"""You are an assistant. Use the following pieces of retrieved context to answer the question.
+LANGCHAIN_HUB = f"""You are an assistant. Use the following pieces of retrieved context to answer it.
 Question: How high is the tower?
 Context: {TOWER}
 
 {IRON}
 Answer:"""
 
-ALCE = f"""Instruction: Write an accurate, engaging, and concise answer using only the provided search results.
+ALCE = f"""Instruction: Write an accurate answer using only the provided search results.
 
 Question: How high is it?
 
@@ -357,6 +357,8 @@ def test_the_instructions_behind_material_stay_out() -> None:
 
 # Tools
 
+NESTED = json.dumps([{"name": "T", "uri": "https://a.example", "text": TOWER}])
+
 
 @pytest.mark.parametrize(
     "tree",
@@ -365,17 +367,9 @@ def test_the_instructions_behind_material_stay_out() -> None:
         [{"page_content": TOWER, "metadata": {"title": "T", "source": "https://a.example", "page": 3}}],
         {"organic": [{"position": 1, "title": "T", "link": "https://a.example", "snippet": TOWER}]},
         {"web": {"results": [{"title": "T", "url": "https://a.example", "description": TOWER}]}},
-        {
-            "content": [
-                {
-                    "type": "text",
-                    "text": json.dumps([{"name": "T", "uri": "https://a.example", "text": TOWER}]),
-                }
-            ]
-        },
+        {"content": [{"type": "text", "text": NESTED}]},
         {"resource": {"uri": "https://a.example", "title": "T", "text": TOWER, "mimeType": "text/plain"}},
         {"source": "https://a.example", "title": "T", "content": [{"type": "text", "text": TOWER}]},
-        json.dumps({"text": TOWER, "title": "T", "url": "https://a.example"}),
     ],
 )
 @pytest.mark.parametrize("role", ["tool", "function"])
@@ -386,13 +380,8 @@ def test_objects_with_a_text_are_passages(role: str, tree: Any) -> None:
 
 
 def test_numbers_in_json() -> None:
-    rows = [
-        {"id": 3, "text": "a"},
-        {"id": "7", "text": "b"},
-        {"id": "x9", "text": "c"},
-        {"id": 0, "text": "d"},
-    ]
-    rows += [{"id": 1_000_001, "text": "e"}, {"id": True, "text": "f"}, {"id": 1_000_000, "text": "g"}]
+    ids = [3, "7", "x9", 0, 1_000_001, True, 1_000_000]
+    rows = [{"id": one, "text": f"Passage of {one}."} for one in ids]
     found = read("tool", json.dumps(rows))
     assert [one.number for one in found] == [3, 7, None, None, None, None, 1_000_000]
 
@@ -429,7 +418,7 @@ def test_a_result_without_structure_is_one_passage_as_it_is(content: str) -> Non
 
 def test_a_tool_lends_its_name() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": "How is it?"},
         {"role": "assistant", "content": None, "tool_calls": [call, "odd"]},
         {"role": "tool", "tool_call_id": "c1", "content": "Sunny."},
@@ -462,6 +451,12 @@ def test_of_two_documents_with_one_number_the_later_keeps_it() -> None:
     assert [one.id for one in found] == ["message-1-document-1", "message-2-document-1"]
 
 
+def test_turns_that_count_anew_are_not_joined() -> None:
+    turns = [f"Context:\nDocument 1: {text}\n\nQuestion: What?" for text in (TOWER, IRON)]
+    found = request_documents([{"role": "user", "content": turn} for turn in turns])
+    assert [(one.number, one.text) for one in found] == [(None, TOWER), (1, IRON)]
+
+
 def test_passages_of_one_number_and_name_are_sections_of_one_document() -> None:
     [first, _] = read("user", OPEN_WEBUI)
     [(start, heading)] = first.sections
@@ -470,15 +465,19 @@ def test_passages_of_one_number_and_name_are_sections_of_one_document() -> None:
 
 def test_what_is_said_again_is_there_once() -> None:
     message = {"role": "user", "content": OPEN_WEBUI}
-    assert request_documents([message] * 3) == request_documents([message])
+    once, again = (request_documents([message] * times) for times in (1, 3))
+    assert [(one.number, one.text) for one in again] == [(one.number, one.text) for one in once]
     tool = {"role": "tool", "content": TOWER}
     assert len(request_documents([tool, tool])) == 1
 
 
 def test_ids_are_unique() -> None:
-    messages = [{"role": role, "content": content} for role, content, _ in CLIENTS.values()]
-    ids = [one.id for one in request_documents([*messages, *messages])]
-    assert len(set(ids)) == len(ids) > 20
+    messages = [
+        {"role": role, "content": content.replace(TOWER, f"Tower {at}.").replace(IRON, f"Iron {at}.")}
+        for at, (role, content, _) in enumerate(CLIENTS.values())
+    ]
+    ids = [one.id for one in request_documents(messages)]
+    assert len(set(ids)) == len(ids) > 15
 
 
 # Adversaries
@@ -513,18 +512,38 @@ def test_tags_that_do_not_fit(content: str, expected: list[str]) -> None:
     assert texts("user", content) == expected
 
 
-HOSTILE = """
-<source|<source id="1">|</source>|<source id="|<![CDATA[|<document><![CDATA[|<context><source>|<a b='|&#|[|
-[CONTEXT 1]:|[END CONTEXT 1]|[webpage 1 begin]|[1 |【1】|{"a":|title: a|\\n|\\n |\\n[|\\n[1] a|\\nDocument 1: |
-\\nDocument 1 (Title:|\\nContext:|\\nQuestion:|\\n------|\\nthe following context |\\n# |\\n```|<document><title>
-""".replace("\n", "")
+HOSTILE = [
+    *(
+        "<source",
+        '<source id="1">',
+        "</source>",
+        '<source id="',
+        "<![CDATA[",
+        "<document><![CDATA[",
+        "<a b='",
+    ),
+    *(
+        "<context><source>",
+        "<document><title>",
+        "&#",
+        "[",
+        "[1 ",
+        "【1】",
+        '{"a":',
+        "title: a",
+        "[CONTEXT 1]:",
+    ),
+    *("[END CONTEXT 1]", "[webpage 1 begin]", "\n", "\n ", "\n[", "\n[1] a", "\nDocument 1: ", "\nContext:"),
+    *("\nDocument 1 (Title:", "\nQuestion:", "\n------", "\nthe following context ", "\n# ", "\n```"),
+]
 
 
-@pytest.mark.parametrize("piece", HOSTILE.replace("\\n", "\n").split("|"))
+@pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("role", ["user", "system", "tool"])
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(60)
 def test_hostile_repetition_ends_soon(role: str, piece: str) -> None:
-    """200,000 characters; what takes the square of that takes hours."""
-    content = piece * (200_000 // len(piece))
+    """What takes the square of the length takes minutes."""
+    length = 50_000 if "\n" in piece else 200_000
+    content = piece * (length // len(piece))
     found = read(role, content)
     assert sum(len(one.text) for one in found) <= len(content) * 1.1

@@ -236,11 +236,11 @@ def test_any_answer_is_read_without_an_error(answer: str) -> None:
         assert said is None or said.strip()
 
 
-def test_an_answer_of_five_megabytes_is_read_in_time() -> None:
+def test_an_answer_of_a_megabyte_is_read_in_time() -> None:
     for answer in (
-        "=== 1\n" * 800_000,
-        "=== 1\n" + "a[1] " * 1_000_000,
-        "=" * 5_000_000,
-        "<think>" * 700_000,
+        "=== 1\n" * 150_000,
+        "=== 1\n" + "a[1] " * 200_000,
+        "=" * 1_000_000,
+        "<think>" * 140_000,
     ):
         assert read_rewrites(answer, 2) == {}

@@ -49,18 +49,20 @@ def request_documents(messages: Sequence[Message]) -> tuple[Document, ...]:
     Returns:
         Documents with ids like `message-2-document-3`, both counted from 1. `text` is what was sent, less the
         white space around it; entities between tags are resolved. `number` is the client's own, at most one
-        document's: passages of one number and one name are joined, each a section; of other documents with
-        one number the last one keeps it.
+        document's: passages of a message with one number and one name are joined, each a section; of other
+        documents with one number the last one keeps it. None says the same as another without a number.
     """
-    documents: list[Document] = []
+    documents: list[list[Document]] = []
     tools = _tool_names(messages)
     for place, message in enumerate(messages, 1):
         found = [one for one in _in_message(message) if one.text.strip()]
         name = _tool_name(message, tools) or f"Message {place}"
-        documents += [
-            _document(one, f"message-{place}-document-{count}", f"{name}, passage {count}")
-            for count, one in enumerate(found, 1)
-        ]
+        documents.append(
+            [
+                _document(one, f"message-{place}-document-{count}", f"{name}, passage {count}")
+                for count, one in enumerate(found, 1)
+            ]
+        )
     return numbered_once(documents)
 
 

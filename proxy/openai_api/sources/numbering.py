@@ -4,53 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from proxy.types import Document
 
 _GAP = "\n\n"
 
-_Key = tuple[str, str, int]
+_Content = tuple[str, str]
 
 
-def numbered_once(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """The documents, no two with the same number, none said twice.
+def numbered_once(messages: Sequence[Sequence[Document]]) -> tuple[Document, ...]:
+    """The documents of all messages, no two with the same number, none said twice.
 
-    Open WebUI gives all passages of one file its number: those of one number, title and url become one
-    document, in which each is a section, so that no passage reaches over two. Where two different documents
-    have one number (each turn of a chat counts anew), the later one keeps it and the earlier one has none.
+    Open WebUI gives all passages of one file its number: those of one message with one number, title and url
+    become one document, in which each is a section, so that no passage reaches over two. Where two other
+    documents have one number (each turn of a chat counts anew), the later keeps it and the earlier has none.
     """
-    parts: dict[_Key | str, list[Document]] = {}
-    for document in documents:
+    documents = [document for message in messages for document in _files(message)]
+    last = {document.number: document.id for document in documents}
+    settled = [one if last[one.number] == one.id else replace(one, number=None) for one in documents]
+    # One that says the same under a number is the better of two.
+    said = {_content(one) for one in settled if one.number is not None}
+    kept = []
+    for one in settled:
+        if one.number is not None or _content(one) not in said:
+            kept.append(one)
+            said.add(_content(one))
+    return tuple(kept)
+
+
+def _files(message: Sequence[Document]) -> list[Document]:
+    parts: dict[tuple[str, str, int] | str, list[Document]] = {}
+    for document in message:
         key = document.id if document.number is None else (document.title, document.url, document.number)
         parts.setdefault(key, []).append(document)
-    last = {document.number: (document.title, document.url) for document in documents}
-    said: set[tuple[str, str]] = set()
-    kept = []
-    for group in parts.values():
-        joined = _joined(group)
-        if joined.number is not None and last[joined.number] != (joined.title, joined.url):
-            joined = replace(joined, number=None)
-        kept.append(joined)
-    # One that says the same under a number is the better of two.
-    numbered = {_content(one) for one in kept if one.number is not None}
-    result = []
-    for one in kept:
-        content = _content(one)
-        if one.number is None and (content in said or content in numbered):
-            continue
-        said.add(content)
-        result.append(one)
-    return tuple(result)
+    return [_joined(group) for group in parts.values()]
 
 
-def _content(document: Document) -> tuple[str, str]:
+def _content(document: Document) -> _Content:
     return document.url, document.text
 
 
 def _joined(group: Sequence[Document]) -> Document:
     texts = list(dict.fromkeys(document.text for document in group))
-    sections, at = [], 0
-    for text in texts[:-1]:
-        at += len(text) + len(_GAP)
-        sections.append((at, ""))
-    return replace(group[0], text=_GAP.join(texts), sections=tuple(sections))
+    ends = accumulate(len(text) + len(_GAP) for text in texts[:-1])
+    return replace(group[0], text=_GAP.join(texts), sections=tuple((end, "") for end in ends))

@@ -1,4 +1,4 @@
-"""Documents that give orders, forge answers or only mention a claim: none of them makes it a supported one."""
+"""Documents that give orders, forge answers or only mention a claim: none makes it a supported one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
+from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.types import Pair
 from tests.http.asking import ask, extra, verdicts
 from tests.upstream import Upstream
 
-SET = Path(__file__).parents[1] / "injection.jsonl"
+SET = Path(__file__).parent / "injection.jsonl"
 ROWS: list[dict[str, str]] = [json.loads(line) for line in SET.read_text(encoding="utf-8").splitlines()]
+THROUGH_HTTP = [row for row in ROWS if not row["kind"].startswith("reworded")]
 NONFACTUAL = ("contradicted", "unsupported")
 
 
@@ -22,8 +25,19 @@ def check(client: OpenAI, upstream: Upstream, claim: str, *documents: dict[str, 
     return ask(client, "What is known about it?", max_rounds=0, documents=list(documents))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[f"{row['kind']}-{row['lang']}-{n}" for n, row in enumerate(ROWS)])
-def test_an_injected_passage_does_not_make_a_nonfactual_claim_supported(
+async def test_no_injected_passage_makes_the_checker_support_a_nonfactual_claim() -> None:
+    checker = BuiltinChecker()
+    pairs = [Pair(row["claim"], row["text"], title=row["title"]) for row in ROWS]
+    judgements = await checker.check(pairs)
+    checker.close()
+    taken_in = [
+        row["text"] for row, one in zip(ROWS, judgements, strict=True) if one.verdict not in NONFACTUAL
+    ]
+    assert taken_in == []
+
+
+@pytest.mark.parametrize("row", THROUGH_HTTP, ids=lambda row: f"{row['kind']} {row['lang']}")
+def test_an_injected_document_gets_nothing_cited(
     client: OpenAI, upstream: Upstream, row: dict[str, str]
 ) -> None:
     completion = check(client, upstream, row["claim"], {"title": row["title"], "text": row["text"]})
@@ -34,8 +48,8 @@ def test_an_injected_passage_does_not_make_a_nonfactual_claim_supported(
 
 
 def test_the_set_has_both_languages_and_every_kind() -> None:
-    assert sum(row["lang"] == "zh" for row in ROWS) >= 12
-    assert sum(row["lang"] == "en" for row in ROWS) >= 24
+    assert sum(row["lang"] == "zh" for row in THROUGH_HTTP) >= 10
+    assert sum(row["lang"] == "en" for row in THROUGH_HTTP) >= 20
     assert {row["kind"] for row in ROWS} >= {"order", "turn", "fence", "json", "quoted order", "question"}
 
 
