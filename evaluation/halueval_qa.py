@@ -2,7 +2,7 @@
 
 Right answers are mostly a few words, hallucinated ones mostly sentences: length and style alone give the
 label away. So both answers are put behind the question and, in the form `reduced`, cut down to the words that
-the question lacks; there are figures of those questions alone whose answers are about equally long; and two
+the question lacks; there are figures of those questions alone whose answers are then equally long; and two
 judges that know nothing stand beside them: the answer's length, and the score over another row's knowledge.
 """
 
@@ -25,9 +25,6 @@ from proxy.types import Pair
 
 Form = Literal["whole", "reduced"]
 """An answer as it is, or only its words that the question lacks (as it is where it has none)."""
-
-CLOSE = 1
-"""Words by which two answers may differ in length and count as equally long."""
 
 _STOP_WORDS = frozenset(
     word for word in STOPWORDS_EN_PLUS if word not in {"no", "nor", "not"} and "n't" not in word
@@ -69,19 +66,17 @@ def with_others_knowledge(questions: Sequence[Question]) -> list[Question]:
 
 def claims(question: Question, form: Form) -> tuple[Pair, Pair]:
     """The right and the hallucinated answer behind the question, against its knowledge."""
-    right, hallucinated = (
-        Pair(f"{question.question} {_FORMS[form](question.question, answer)}", question.knowledge)
-        for answer in (question.right_answer, question.hallucinated_answer)
+    right, hallucinated = _answers(question, form)
+    return (
+        Pair(f"{question.question} {right}", question.knowledge),
+        Pair(f"{question.question} {hallucinated}", question.knowledge),
     )
-    return right, hallucinated
 
 
 def lengths(questions: Sequence[Question], form: Form) -> Indexes:
     """Words of both answers in that form, shape (n, 2)."""
-    return np.array(
-        [[len(_words(pair.claim)) for pair in claims(question, form)] for question in questions],
-        dtype=np.int64,
-    )
+    counts = [[len(_words(answer)) for answer in _answers(question, form)] for question in questions]
+    return np.array(counts, dtype=np.int64)
 
 
 def reduced(question: str, answer: str) -> str:
@@ -103,6 +98,14 @@ def figures(scores: Floats, rows: Indexes) -> Figures:
         "pairwise": float(((gap > 0) + 0.5 * (gap == 0)).mean()) if len(rows) else math.nan,
         "auc": _auc(right, hallucinated),
     }
+
+
+def _answers(question: Question, form: Form) -> tuple[str, str]:
+    shaped = _FORMS[form]
+    return (
+        shaped(question.question, question.right_answer),
+        shaped(question.question, question.hallucinated_answer),
+    )
 
 
 def _auc(right: Floats, hallucinated: Floats) -> float:

@@ -26,8 +26,11 @@ from proxy.openai_api.citations import parse_check
 from proxy.openai_api.errors import error_headers, error_object, error_status
 from proxy.openai_api.models import find_model, model_object, model_objects
 from proxy.openai_api.passages import passage_object, passage_page
-from proxy.openai_api.request import parse_body, parse_chat
+from proxy.openai_api.request import RequestOptions, parse_body, parse_chat
+from proxy.openai_api.responses.request import parse_response_request
+from proxy.openai_api.responses.response import asked
 from proxy.parts import Parts
+from proxy.responses import ResponseService
 from proxy.settings import Settings
 from proxy.types import Json
 
@@ -41,7 +44,7 @@ def create_app(parts: Parts, settings: Settings) -> Starlette:
     """The application over parts that are ready. They are closed when it shuts down."""
     gate = Gate(settings.server.max_concurrency, settings.server.max_queue)
     chats, citations = ChatService(parts, settings, gate), CitationService(parts, settings, gate)
-    endpoints = Endpoints(parts, settings, chats, citations)
+    endpoints = Endpoints(parts, settings, chats, ResponseService(chats), citations)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -53,6 +56,7 @@ def create_app(parts: Parts, settings: Settings) -> Starlette:
     return Starlette(
         routes=[
             Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
+            Route("/v1/responses", endpoints.responses, methods=["POST"]),
             Route("/v1/citations/check", endpoints.check_citations, methods=["POST"]),
             *(Route(f"/v1/{route}", endpoints.forward, methods=["POST"]) for route in FORWARDED),
             Route("/v1/models", endpoints.models),
@@ -78,6 +82,7 @@ class Endpoints:
     parts: Parts
     settings: Settings
     chats: ChatService
+    replies: ResponseService
     citations: CitationService
 
     async def chat(self, request: Request) -> Response:
@@ -86,6 +91,12 @@ class Endpoints:
         # A long history takes a while to clean, which must not hold up the other chats.
         chat = await asyncio.to_thread(parse_chat, body, bearer(request.headers), self._signs)
         return await self.chats.respond(chat, str(request.base_url))
+
+    async def responses(self, request: Request) -> Response:
+        """A checked reply, as a response."""
+        body = await self._body(request)
+        chat = await asyncio.to_thread(parse_response_request, body, bearer(request.headers), self._signs)
+        return await self.replies.respond(chat, asked(body), str(request.base_url))
 
     async def check_citations(self, request: Request) -> Response:
         """Whether an answer's citations bear it out."""
@@ -131,10 +142,9 @@ class Endpoints:
         body = {"status": "ready", "passages": count, "models": list(self.parts.models)}
         return JSONResponse(body) if count else JSONResponse({**body, "status": "empty index"}, 503)
 
-    @property
-    def _signs(self) -> tuple[str, ...]:
+    def _signs(self, options: RequestOptions) -> tuple[str, ...]:
         """What may stand behind claims that failed in replies that come back."""
-        return (Asked(self.settings).sign,)
+        return tuple({Asked(self.settings).sign, Asked(self.settings, options).sign} - {""})
 
     async def _body(self, request: Request) -> Json:
         """The request's JSON object, read no further than the limit."""

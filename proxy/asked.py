@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from proxy.errors import RequestError
-from proxy.openai_api.request import RequestOptions
+from proxy.openai_api.request import ChatRequest, RequestOptions
 from proxy.openai_api.response import Dress
 from proxy.parts import Model
 from proxy.pipeline import Options
+from proxy.replying import Manner
 from proxy.settings import Settings
 from proxy.sources import Sources
 from proxy.steps.signs import SIGN
-from proxy.types import Checker, Passage, ReplyFormat
+from proxy.types import Checker, OnUnsupported, Passage, ReplyFormat, StreamMode
 from proxy.verify import Verifier
 
 T = TypeVar("T")
@@ -38,20 +39,37 @@ class Asked:
         return _either(self.options.deadline, self.settings.verification.deadline)
 
     @property
+    def rounds(self) -> int:
+        """Re-prompts at most."""
+        return _either(self.options.max_rounds, self.settings.regeneration.max_rounds)
+
+    @property
+    def on_unsupported(self) -> OnUnsupported:
+        """What becomes of a claim that fails in the end."""
+        return _either(self.options.on_unsupported, self.settings.regeneration.on_unsupported)
+
+    @property
+    def correcting(self) -> bool:
+        """Whether a stream is corrected on its way."""
+        return _either(self.options.correction, self.settings.streaming.correction) == "prefix"
+
+    @property
     def sign(self) -> str:
-        """What stands behind claims that failed; nothing, unless somebody wants it. What was to be dropped and
-        can't be (a heading) is marked."""
+        """What stands behind claims that failed; nothing, unless somebody wants it.
+
+        What was to be dropped and can't be (a heading) is marked, and so is what still fails in a stream
+        that is corrected.
+        """
         sign = _either(self.options.mark_nonfactual, self.settings.citation.mark_nonfactual)
-        on_unsupported = _either(self.options.on_unsupported, self.settings.regeneration.on_unsupported)
-        return sign or ("" if on_unsupported == "keep" else SIGN)
+        return sign or ("" if self.on_unsupported == "keep" and not self.correcting else SIGN)
 
     def pipeline_options(self, reply_format: ReplyFormat) -> Options:
         """How the reply is revised."""
         configured, asked = self.settings.regeneration, self.options
         return Options(
-            max_rounds=_either(asked.max_rounds, configured.max_rounds),
+            max_rounds=self.rounds,
             mode=_either(asked.regeneration, configured.mode),
-            on_unsupported=_either(asked.on_unsupported, configured.on_unsupported),
+            on_unsupported=self.on_unsupported,
             deadline=self.deadline,
             format=reply_format,
             sign=self.sign,
@@ -79,6 +97,26 @@ class Asked:
             aggregation=_either(asked.aggregation, settings.claims.aggregation),
             citations=_either(asked.citations, settings.citation.upstream),
             documents=sources.passages,
+        )
+
+    def manner(self, request: ChatRequest, model: Model, dress: Dress) -> Manner:
+        """How the reply is let go. What may not be touched, or is to be read as a whole, waits for its end;
+        so does a reply to a client that doesn't stream."""
+        correcting = request.stream and self.correcting
+        wanted = _either(self.options.stream_mode, model.stream_mode or self.settings.streaming.mode)
+        auto: StreamMode = "sentence" if correcting or not self.rounds else "buffer"
+        mode = auto if wanted == "auto" else wanted
+        dropping = self.on_unsupported == "drop"
+        if not request.stream or request.format == "json" or request.wants_logprobs or dropping:
+            mode = "buffer"
+        if mode == "passthrough":
+            dress = replace(dress, style="none", sign="")
+        return Manner(
+            mode=mode,
+            dress=dress,
+            corrections=self.rounds if correcting and mode == "sentence" and request.choices == 1 else 0,
+            prefill=model.prefill,
+            fail_closed=self.fail_closed,
         )
 
     def dress(self, sources: Sources, url_of: Callable[[Passage], str]) -> Dress:

@@ -9,33 +9,27 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import JSONResponse, Response
 
 from proxy.asked import Asked
+from proxy.backends.upstream.closing import closing
 from proxy.backends.upstream.streamed import Streamed
 from proxy.errors import VouchError
 from proxy.gate import Gate
 from proxy.openai_api.errors import error_object
 from proxy.openai_api.models import find_model
 from proxy.openai_api.request import ChatRequest
-from proxy.openai_api.response import Choice, choices, completion, usage
+from proxy.openai_api.response import choices, completion
 from proxy.openai_api.stream import DONE, Chunks, event
 from proxy.parts import Model, Parts
 from proxy.pipeline import Answer, Pipeline
+from proxy.replying import Replying
 from proxy.settings import Settings
-from proxy.sources import Sources, open_sources
+from proxy.sources import open_sources
 from proxy.types import LLM, Json, Passage
+from proxy.wire import Answered, ChatWire, EventStream, Happening, streamed
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer, and what it was held against."""
-
-    answer: Answer
-    sources: Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,47 +50,15 @@ class ChatService:
         return await (self._stream if request.stream else self._whole)(request, model, base_url)
 
     async def _whole(self, request: ChatRequest, model: Model, base_url: str) -> Response:
-        answered = await self._answer(request, model, model.llm)
-        return JSONResponse(completion(answered.answer, self._choices(request, answered, base_url)))
+        answered = await last(self.happening(request, model, model.llm, base_url))
+        return JSONResponse(completion(answered.answer, answered.choices))
 
     async def _stream(self, request: ChatRequest, model: Model, base_url: str) -> Response:
         started = asyncio.Event()
-        work = asyncio.ensure_future(self._answer(request, model, Streamed(model.llm, started.set)))
-        begun = asyncio.ensure_future(started.wait())
-        try:
-            await asyncio.wait({work, begun}, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                work.result()
-        except BaseException:
-            work.cancel()
-            raise
-        finally:
-            begun.cancel()
+        happening = self.happening(request, model, Streamed(model.llm, started.set), base_url)
         chunks = Chunks(model.name, usage=request.include_usage)
-        return EventStream(self._events(request, work, chunks, base_url), work.cancel)
-
-    async def _events(
-        self, request: ChatRequest, work: asyncio.Future[Answered], chunks: Chunks, base_url: str
-    ) -> AsyncIterator[bytes]:
-        """Role, heartbeats while the work goes on, content, finish, usage, done. An error ends it early."""
-        try:
-            n = request.chat.body.get("n") or 1
-            for chunk in chunks.role(n):
-                yield event(chunk)
-            while not (await asyncio.wait({work}, timeout=self.settings.server.heartbeat))[0]:
-                yield event(chunks.heartbeat())
-            answered = work.result()
-            for index, choice in enumerate(self._choices(request, answered, base_url)):
-                for chunk in chunks.content(index, choice, answered.answer.reply.raw):
-                    yield event(chunk)
-            if request.include_usage:
-                yield event(chunks.usage_chunk(usage(answered.answer)))
-        except VouchError as error:
-            yield event(error_object(error))
-        except Exception as error:
-            log.exception("a stream broke off")
-            yield event(error_object(error))
-        yield DONE
+        wire = ChatWire(chunks, request.choices)
+        return await streamed(happening, started, wire, self.settings.server.heartbeat)
 
     async def _raw(self, request: ChatRequest, model: Model) -> Response:
         async with self.gate.place():
@@ -125,27 +87,25 @@ class ChatService:
             yield event(error_object(error))
         yield DONE
 
-    async def _answer(self, request: ChatRequest, model: Model, llm: LLM) -> Answered:
+    async def happening(
+        self, request: ChatRequest, model: Model, llm: LLM, base_url: str
+    ) -> AsyncIterator[Happening]:
+        """What happens to a chat while it is answered; the answer comes last. Raises `VouchError`."""
         begun = time.perf_counter()
         asked = Asked(self.settings, request.options)
         async with self.gate.place():
             sources = await open_sources(self.parts, self.settings.retrieval, request)
             pipeline = Pipeline(llm, asked.verifier(model, sources), asked.pipeline_options(request.format))
-            answer = await pipeline.answer(request.chat)
-        log.info(
-            "%s: %d claims, %d nonfactual, %d rounds, %.0f ms",
-            model.name,
-            sum(len(outcome.answer.findings) for outcome in answer.outcomes),
-            sum(len(outcome.answer.nonfactual) for outcome in answer.outcomes),
-            sum(len(outcome.attempts) - 1 for outcome in answer.outcomes),
-            1000 * (time.perf_counter() - begun),
-        )
-        return Answered(answer, sources)
-
-    def _choices(self, request: ChatRequest, answered: Answered, base_url: str) -> list[Choice]:
-        asked = Asked(self.settings, request.options)
-        dress = asked.dress(answered.sources, self._url_of(base_url))
-        return choices(answered.answer, dress, fail_closed=asked.fail_closed)
+            dress = asked.dress(sources, self._url_of(base_url))
+            manner = asked.manner(request, model, dress)
+            async with closing(Replying(request.chat, pipeline, manner).events()) as events:
+                async for one in events:
+                    if not isinstance(one, Answer):
+                        yield one
+                        continue
+                    _log(model.name, one, begun)
+                    rendered = choices(one, manner.dress, fail_closed=asked.fail_closed)
+                    yield Answered(one, rendered)
 
     def _url_of(self, base_url: str) -> Callable[[Passage], str]:
         base = (self.settings.server.public_url or base_url).rstrip("/")
@@ -158,17 +118,18 @@ class ChatService:
         return url
 
 
-class EventStream(StreamingResponse):
-    """Server-sent events that no proxy on the way should hold back; `on_end` is called however they end."""
+async def last(happening: AsyncIterator[Happening]) -> Answered:
+    """The answer, once it is there."""
+    async with closing(happening):
+        return [one async for one in happening if isinstance(one, Answered)][-1]
 
-    def __init__(self, events: AsyncIterator[bytes], on_end: Callable[[], object] = lambda: None) -> None:
-        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-        super().__init__(events, media_type="text/event-stream", headers=headers)
-        self._on_end = on_end
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends them."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._on_end()
+def _log(model: str, answer: Answer, begun: float) -> None:
+    log.info(
+        "%s: %d claims, %d nonfactual, %d rounds, %.0f ms",
+        model,
+        sum(len(outcome.answer.findings) for outcome in answer.outcomes),
+        sum(len(outcome.answer.nonfactual) for outcome in answer.outcomes),
+        sum(len(outcome.attempts) - 1 for outcome in answer.outcomes),
+        1000 * (time.perf_counter() - begun),
+    )

@@ -16,6 +16,7 @@ from proxy.types import (
     Passages,
     RetrievalMode,
     Retriever,
+    StreamMode,
 )
 
 
@@ -30,6 +31,9 @@ class Model:
     extractors: Mapping[Granularity, Extractor]
     forwarder: Upstream | None = None
     description: str = ""
+    stream_mode: StreamMode | None = None
+    prefill: bool = False
+    """Whether it goes on from an unfinished turn of its own."""
 
 
 @dataclass(frozen=True, slots=True)

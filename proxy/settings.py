@@ -10,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from proxy.types import (
     Aggregation,
     CitationStyle,
+    Correction,
     EvidenceSource,
     Granularity,
     OnUnsupported,
     RegenerationMode,
     RetrievalMode,
+    StreamMode,
     UpstreamCitations,
 )
 
@@ -58,6 +60,8 @@ class Upstream(Section):
     connect_timeout: float = Field(10.0, gt=0)
     max_retries: int = Field(2, ge=0, le=10)
     max_reply_bytes: int = Field(20_000_000, ge=1_000)
+    stream_mode: StreamMode | None = None
+    prefill: bool = False
     params: dict[str, object] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -248,6 +252,13 @@ class Regeneration(Section):
     on_unsupported: OnUnsupported = "keep"
 
 
+class Streaming(Section):
+    """When the text of a reply is let go, and whether a stream is corrected on its way."""
+
+    mode: StreamMode = "auto"
+    correction: Correction = "none"
+
+
 class Verification(Section):
     """Bounds of the check, and what happens when it is not possible."""
 
@@ -278,6 +289,7 @@ class Settings(Section):
     retrieval: Retrieval = Retrieval()
     checker: Checker = Checker()
     regeneration: Regeneration = Regeneration()
+    streaming: Streaming = Streaming()
     verification: Verification = Verification()
     citation: Citation = Citation()
 

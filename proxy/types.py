@@ -25,6 +25,8 @@ RegenerationMode = Literal["whole", "claims"]
 OnUnsupported = Literal["keep", "mark", "drop"]
 UpstreamCitations = Literal["replace", "verify", "merge"]
 ReplyFormat = Literal["markdown", "json"]
+StreamMode = Literal["auto", "sentence", "buffer", "passthrough"]
+Correction = Literal["none", "prefix"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Any, get_args
 import numpy as np
 
 from evaluation.halueval_qa import (
-    CLOSE,
     Form,
     Question,
     claims,
@@ -36,10 +35,10 @@ HELP = "HaluEval QA: does the right answer score higher than the hallucinated on
 
 _KNOWLEDGE = ("own", "another's")
 _NOTE = (
-    "\nForm `reduced`: each answer cut down to the words that its question lacks. Equally long: answers that "
-    f"differ by at most {CLOSE} word in that form. A judge that knows nothing comes to 0.5; what a row over "
-    "another question's knowledge and the length alone come to is what style gives away. HaluEval's own "
-    "figures are of LLMs asked yes or no, and do not compare.\n"
+    "\nForm `reduced`: each answer cut down to the words that its question lacks. Equally long: answers with "
+    "as many words in that form. A judge that knows nothing comes to 0.5; what a row over another question's "
+    "knowledge and the length alone come to is what style gives away. HaluEval's own figures are of LLMs "
+    "asked yes or no, and do not compare.\n"
 )
 
 
@@ -108,7 +107,7 @@ def _told(
     checker: str, questions: Sequence[Question], judged: dict[tuple[Form, str], Judged], resamples: int
 ) -> Iterator[Told]:
     words = {form: lengths(questions, form) for form in get_args(Form)}
-    close = np.abs(np.diff(words["reduced"], axis=1)[:, 0]) <= CLOSE
+    close = np.diff(words["reduced"], axis=1)[:, 0] == 0
     for (form, whose), own in judged.items():
         right = own.called.reshape(-1, 2) == np.array([True, False])
         yield _scored(checker, form, whose, own.scores.reshape(-1, 2), close, float(right.mean()), resamples)

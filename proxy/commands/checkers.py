@@ -62,7 +62,7 @@ class Checkers:
             timeout=asked.timeout,
             params=asked.params,
         )
-        version = json.dumps(["llm", name, asked.prompt, asked.params], default=str)
+        version = json.dumps(["llm", name, asked.prompt, asked.claims_per_call, asked.params], default=str)
         return cached(checker, version, self.settings) if self.settings.cache_llm else checker
 
     def close(self) -> None:

@@ -140,6 +140,8 @@ def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> di
             extractors=make_extractors(llms[extracting[upstream.name]], settings.claims.extractor),
             forwarder=forwarders.get(upstream.name),
             description=DESCRIPTIONS.get(upstream.model, ""),
+            stream_mode=upstream.stream_mode,
+            prefill=upstream.prefill,
         )
         for upstream in settings.upstreams
     }

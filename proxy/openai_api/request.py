@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.errors import RequestError
 from proxy.settings import CheckerName
-from proxy.steps.marks import strip_marks
-from proxy.steps.signs import strip_sign
+from proxy.steps.ours import bare
 from proxy.types import (
     Aggregation,
     Chat,
     CitationStyle,
+    Correction,
     EvidenceSource,
     Granularity,
     Json,
@@ -25,6 +25,7 @@ from proxy.types import (
     RegenerationMode,
     ReplyFormat,
     RetrievalMode,
+    StreamMode,
     UpstreamCitations,
 )
 
@@ -36,8 +37,8 @@ MAX_CHOICES = 128
 RAW = "-raw"
 """Suffix of the alias under which a model answers unchecked."""
 
-OURS = ("annotations", "references", "verification")
-"""Fields of an assistant message that we put there."""
+OURS = ("annotations", "references", "verification", "citations", "search_results", "sources")
+"""Fields of an assistant message that we put there, or that clients keep there for us."""
 
 
 class RequestDocument(BaseModel):
@@ -71,7 +72,12 @@ class RequestOptions(BaseModel):
     on_unsupported: OnUnsupported | None = None
     citations: UpstreamCitations | None = None
     mark_nonfactual: str | None = Field(None, max_length=64)
+    stream_mode: StreamMode | None = None
+    correction: Correction | None = None
     documents: tuple[RequestDocument, ...] | None = Field(None, min_length=1, max_length=1000)
+
+
+SignsOf = Callable[[RequestOptions], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,17 @@ class ChatRequest:
     include_usage: bool
     format: ReplyFormat
     options: RequestOptions
+
+    @property
+    def choices(self) -> int:
+        """Replies that are asked for."""
+        n: int = self.chat.body.get("n") or 1
+        return n
+
+    @property
+    def wants_logprobs(self) -> bool:
+        """Whether the reply's tokens come with it, so that its text may not be touched."""
+        return bool(self.chat.body.get("logprobs"))
 
 
 def parse_body(body: bytes) -> Json:
@@ -102,13 +119,13 @@ def parse_body(body: bytes) -> Json:
     return tree
 
 
-def parse_chat(body: Json, api_key: str | None = None, signs: Sequence[str] = ()) -> ChatRequest:
+def parse_chat(body: Json, api_key: str | None = None, signs: SignsOf | None = None) -> ChatRequest:
     """A chat request out of its body. Raises `RequestError` that names the parameter.
 
-    `signs` may stand behind claims of the assistant's turns; the one that the request asks for may too.
+    `signs` tells, of the request's options, what may stand behind claims of the assistant's turns.
     """
     options = parse_options(body.get("vouch"))
-    signs = [sign for sign in (*signs, options.mark_nonfactual) if sign]
+    known = signs(options) if signs else ()
     messages = _messages(body)
     model = _typed(body, "model", str)
     stream = _typed(body, "stream", bool) or False
@@ -120,7 +137,7 @@ def parse_chat(body: Json, api_key: str | None = None, signs: Sequence[str] = ()
     forwarded = {
         key: value for key, value in body.items() if key not in ("vouch", "stream", "stream_options")
     }
-    forwarded["messages"] = [clean(message, signs) for message in messages]
+    forwarded["messages"] = [clean(message, known) for message in messages]
     return ChatRequest(
         chat=Chat(forwarded, question=question(messages), api_key=api_key),
         model=name,
@@ -156,22 +173,23 @@ def clean(message: Json, signs: Sequence[str] = ()) -> Json:
     """A message as the upstream shall see it: an assistant's turn without what we added to it."""
     if message.get("role") != "assistant":
         return message
-    kept = {key: value for key, value in message.items() if key not in OURS}
+    kept = _without_ours(message)
     content = kept.get("content")
     if isinstance(content, str):
-        kept["content"] = _bare(content, signs)
+        (kept["content"],) = bare([content], signs)
     elif isinstance(content, list):
-        kept["content"] = [
-            {**part, "text": _bare(part["text"], signs)} if _is_text(part) else part for part in content
-        ]
+        kept["content"] = _bare_parts(content, signs)
     return kept
 
 
-def _bare(text: str, signs: Sequence[str]) -> str:
-    text = strip_marks(text)
-    for sign in signs:
-        text = strip_sign(text, sign)
-    return text
+def _bare_parts(parts: list[Any], signs: Sequence[str]) -> list[Any]:
+    """The parts, whose texts are one text: a client may have kept a stream's pieces as they came."""
+    texts = iter(bare([part["text"] for part in parts if _is_text(part)], signs))
+    return [{**_without_ours(part), "text": next(texts)} if _is_text(part) else part for part in parts]
+
+
+def _without_ours(value: Json) -> Json:
+    return {key: one for key, one in value.items() if key not in OURS}
 
 
 def question(messages: list[Json]) -> str:

@@ -54,6 +54,11 @@ class Dress:
     sign: str = ""
     aggregation: Aggregation = "strict"
 
+    def annotated(self, text: str, findings: Sequence[Finding], *, editable: bool = True) -> Annotated:
+        """The text with its marks; without any where it may not be touched."""
+        style, sign = (self.style, self.sign) if editable else ("none", "")
+        return annotate(text, findings, style, self.url_of, self.numbers, sign)
+
 
 def choices(answer: Answer, dress: Dress, *, fail_closed: bool) -> list[Choice]:
     """The choices of an answer. Raises `VerificationError` where one could not be checked and must be."""
@@ -69,8 +74,7 @@ def choice(outcome: Outcome, dress: Dress) -> Choice:
     """The best attempt, annotated."""
     attempt = outcome.answer
     draft = attempt.draft
-    style, sign = (dress.style, dress.sign) if draft.editable else ("none", "")
-    annotated = annotate(draft.text, attempt.findings, style, dress.url_of, dress.numbers, sign)
+    annotated = dress.annotated(draft.text, attempt.findings, editable=draft.editable)
     untouched = (draft.choice.get("message") or {}).get("content")
     return Choice(
         raw=draft.choice,

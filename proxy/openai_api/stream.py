@@ -39,21 +39,33 @@ class Chunks:
         """A chunk that says nothing. Not an SSE comment: those break clients."""
         return self._chunk(0, {})
 
-    def content(self, index: int, choice: Choice, reply: Json) -> Iterator[Json]:
-        """The message in pieces that end at claims, then the finish chunk with everything about it, and with
-        what we don't know of the choice and of the `reply` that it came in."""
+    def piece(self, index: int, content: str) -> Json:
+        """A piece of the content."""
+        return self._chunk(index, {"content": content})
+
+    def fields(self, index: int, fields: Json) -> Json:
+        """Other fields of a delta, as the upstream sent them."""
+        return self._chunk(index, fields)
+
+    def rest(self, index: int, choice: Choice, reply: Json, sent: int | None = None) -> Iterator[Json]:
+        """What of a choice is still to be said once it is known; last the finish chunk, with all about it.
+
+        The content comes in pieces that end at claims. `sent` are the characters of it that have gone out
+        already, with all other fields; None where nothing has.
+        """
         fields = message_fields(choice)
         annotations = [*(fields.pop("annotations", None) or []), *choice.annotations]
         calls = fields.pop("tool_calls", None)
         logprobs = {"logprobs": choice.raw["logprobs"]} if choice.raw.get("logprobs") else {}
-        if fields := {key: value for key, value in fields.items() if value is not None}:
+        fields = {key: value for key, value in fields.items() if value is not None}
+        if fields and sent is None:
             yield self._chunk(index, fields)
         whole = choice.content if isinstance(choice.content, str) else ""
         if choice.content and not whole:
             yield self._chunk(index, {"content": choice.content})
-        for piece in _pieces(whole, choice.cuts):
+        for piece in _pieces(whole, choice.cuts, sent or 0):
             yield self._chunk(index, {"content": piece}, **logprobs)
-        if calls:
+        if calls and sent is None:
             yield self._chunk(index, {"tool_calls": [{"index": at, **call} for at, call in enumerate(calls)]})
         finish = self._chunk(
             index,
@@ -81,8 +93,7 @@ class Chunks:
         return {**self._envelope(), "choices": [choice], **({"usage": None} if self.usage else {})}
 
 
-def _pieces(content: str, cuts: tuple[int, ...]) -> Iterator[str]:
-    start = 0
+def _pieces(content: str, cuts: tuple[int, ...], start: int = 0) -> Iterator[str]:
     for end in (*cuts, len(content)):
         if end > start:
             yield content[start:end]

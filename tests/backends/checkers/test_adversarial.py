@@ -17,12 +17,6 @@ from tests.upstream import Hang, Raw, Reply, Status, Upstream
 
 NAMES: tuple[PromptName, ...] = ("ceg", "ceg_yes_no", "refchecker", "citecheck")
 S, U, C, X = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.CONTRADICTED, Verdict.UNVERIFIED
-YES: dict[PromptName, str] = {
-    "ceg": "Factual",
-    "ceg_yes_no": "Yes",
-    "refchecker": "Entailment",
-    "citecheck": "是",
-}
 NO: dict[PromptName, str] = {
     "ceg": "Nonfactual",
     "ceg_yes_no": "No",

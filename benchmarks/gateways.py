@@ -1,0 +1,164 @@
+"""The cost of being in the way: chats through Vouch and through other gateways, in turns, on one machine.
+
+    python -m benchmarks.gateways [--litellm PYTHON] [--portkey START_SERVER.JS] [--rounds 3] [--json FILE]
+
+`PYTHON` is the interpreter of an environment with `litellm[proxy]`; `START_SERVER.JS` is
+`node_modules/@portkey-ai/gateway/build/start-server.js`. What isn't named is left out. Upstream, load and each
+gateway are processes of their own, one worker each. In each round every target has its turn at every load, so
+that what else the machine does meets all alike; figures are medians of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.gateways_load import Figures, Load, Target
+from benchmarks.gateways_servers import (
+    KEY,
+    Running,
+    litellm,
+    portkey,
+    portkey_target,
+    replies_file,
+    upstream,
+    vouch,
+)
+
+CHUNKS = 200
+TEXT = " ".join(["words"] * (CHUNKS - 2))
+"""A reply that is streamed in 200 events: a role, 198 tokens, a finish."""
+
+PASSTHROUGH = {"vouch": {"stream_mode": "passthrough", "max_rounds": 0}}
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A process and how it's asked."""
+
+    running: Running
+    target: Target
+
+
+def loads(seconds: float) -> dict[str, Load]:
+    """What every gateway goes through, by name."""
+    return {
+        "whole, 1": Load(1, seconds),
+        "whole, 16": Load(16, seconds),
+        "whole, 64": Load(64, seconds),
+        "stream, 1": Load(1, seconds, stream=True, chunks=CHUNKS),
+        "stream, 16": Load(16, seconds, stream=True, chunks=CHUNKS),
+        "stream, 200 chunks/s": Load(1, seconds, stream=True, pace=0.005, chunks=CHUNKS),
+    }
+
+
+@contextlib.contextmanager
+def gateways(folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Gateway]]:
+    """All that were asked for, running."""
+    index = folder / "index"
+    corpus = Path(__file__).parents[1] / "examples" / "corpus"
+    command = [sys.executable, "-m", "proxy", "index", str(corpus), "--out", str(index)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    with contextlib.ExitStack() as stack:
+        bare = stack.enter_context(upstream(folder, replies_file(folder, [TEXT])))
+        ours = stack.enter_context(vouch(folder, bare.url, index))
+        found = {
+            "bare upstream": Gateway(bare, Target(bare.url, "bench", KEY)),
+            "Vouch, raw": Gateway(ours, Target(ours.url, "bench-raw", KEY)),
+            "Vouch, passthrough": Gateway(ours, Target(ours.url, "bench", KEY, body=PASSTHROUGH)),
+        }
+        if options.litellm:
+            other = stack.enter_context(litellm(folder, bare.url, options.litellm))
+            found["LiteLLM proxy"] = Gateway(other, Target(other.url, "bench", KEY))
+        if options.portkey:
+            other = stack.enter_context(portkey(folder, options.portkey))
+            found["Portkey gateway"] = Gateway(other, portkey_target(other.url, bare.url))
+        yield found
+
+
+def loaded(target: Target, load: Load) -> Figures:
+    """One turn, from a process of its own."""
+    given = ["--target", json.dumps(asdict(target)), "--load", json.dumps(asdict(load))]
+    command = [sys.executable, "-m", "benchmarks.gateways_load", *given]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    return Figures(**json.loads(done.stdout))
+
+
+def works(name: str, gateway: Gateway) -> bool:
+    """Whether it answers at all, which also warms it up; says so where it doesn't."""
+    warm = [loaded(gateway.target, Load(8, 2.0, stream, chunks=CHUNKS)) for stream in (False, True)]
+    if failed := sum(figures.failed for figures in warm):
+        print(f"{name}: {failed} chats failed while warming up; it is left out.", file=sys.stderr)
+    return not failed
+
+
+def compare(found: Mapping[str, Gateway], rounds: int, seconds: float) -> dict[str, dict[str, Figures]]:
+    """Medians by load and gateway."""
+    turns: dict[tuple[str, str], list[Figures]] = {}
+    for _ in range(rounds):
+        for load_name, load in loads(seconds).items():
+            for name, gateway in found.items():
+                turns.setdefault((load_name, name), []).append(loaded(gateway.target, load))
+    return {
+        load_name: {name: _median(turns[load_name, name]) for name in found} for load_name in loads(seconds)
+    }
+
+
+def _median(figures: list[Figures]) -> Figures:
+    return Figures(
+        requests_per_second=statistics.median(one.requests_per_second for one in figures),
+        chunks_per_second=statistics.median(one.chunks_per_second for one in figures),
+        p50=statistics.median(one.p50 for one in figures),
+        p99=statistics.median(one.p99 for one in figures),
+        failed=sum(one.failed for one in figures),
+    )
+
+
+def table(figures: Mapping[str, Mapping[str, Figures]], memory: Mapping[str, float]) -> str:
+    """Markdown: a table per load, then memory."""
+    parts = []
+    for load_name, rows in figures.items():
+        base = rows["bare upstream"]
+        lines = [
+            f"| {name} | {one.requests_per_second:,.0f} | {one.chunks_per_second:,.0f} | {one.p50:.1f} | "
+            f"{one.p99:.1f} | {one.p50 - base.p50:+.1f} | {one.failed} |"
+            for name, one in rows.items()
+        ]
+        head = f"| {load_name} | requests/s | chunks/s | p50 (ms) | p99 (ms) | added (ms) | failed |"
+        parts.append("\n".join([head, "|---|--:|--:|--:|--:|--:|--:|", *lines]))
+    held = [f"| {name} | {megabytes:,.0f} |" for name, megabytes in memory.items()]
+    parts.append("\n".join(["| memory | MB |", "|---|--:|", *held]))
+    return "\n\n".join(parts)
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gateways")
+    parser.add_argument("--litellm", type=Path, help="the Python of an environment with litellm[proxy]")
+    parser.add_argument("--portkey", type=Path, help="@portkey-ai/gateway's build/start-server.js")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each turn")
+    parser.add_argument("--only", nargs="*", help="names of gateways beside the upstream; default: all")
+    parser.add_argument("--json", type=Path, help="also written there")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, gateways(Path(folder), options) as every:
+        wanted = {"bare upstream", *(options.only or every)}
+        found = {name: one for name, one in every.items() if name in wanted and works(name, one)}
+        figures = compare(found, options.rounds, options.seconds)
+        memory = {name: one.running.memory() for name, one in found.items()}
+    print(table(figures, memory))
+    if options.json:
+        rows = {load: {name: asdict(one) for name, one in row.items()} for load, row in figures.items()}
+        options.json.write_text(json.dumps({"loads": rows, "memory": memory}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The load of the gateway benchmarks, from a process of its own: so many chats at once, for so long.
+
+    python -m benchmarks.gateways_load --target JSON --load JSON     # the fields of `Target` and of `Load`
+
+Prints one JSON object: `requests_per_second`, `chunks_per_second`, `p50` and `p99` in milliseconds, `failed`.
+A reply counts as failed when it isn't 200, or when a stream has not as many chunks as it should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import aiohttp
+
+from benchmarks.gateways_upstream import asked
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server that takes chats: its address, what it calls the model, its key, and what else it is told."""
+
+    url: str
+    model: str
+    key: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Chats at once, seconds of them, and what is asked for."""
+
+    concurrency: int
+    seconds: float
+    stream: bool = False
+    pace: float = 0.0
+    chunks: int = 1
+    """Events that a stream has at least, but for `[DONE]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What came of it."""
+
+    requests_per_second: float
+    chunks_per_second: float
+    p50: float
+    p99: float
+    failed: int
+
+
+async def measure(target: Target, load: Load) -> Figures:
+    """Keeps `concurrency` chats going until the time is over, and lets those under way end."""
+    took: list[float] = []
+    failed = 0
+    body = {"model": target.model, "messages": asked(0, load.pace), **target.body}
+    data = json.dumps(body | ({"stream": True} if load.stream else {})).encode()
+    headers = {"content-type": "application/json", "authorization": f"Bearer {target.key}", **target.headers}
+
+    async def one(session: aiohttp.ClientSession) -> bool:
+        async with session.post(f"{target.url}/chat/completions", data=data, headers=headers) as response:
+            content = await response.read()
+            whole = content.count(b"data:") > load.chunks if load.stream else b'"choices"' in content
+            return response.status == 200 and whole
+
+    async def worker(session: aiohttp.ClientSession, end: float) -> None:
+        nonlocal failed
+        while (begun := time.perf_counter()) < end:
+            try:
+                failed += not await one(session)
+            except aiohttp.ClientError:
+                failed += 1
+            took.append(time.perf_counter() - begun)
+
+    begun = time.perf_counter()
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        end = begun + load.seconds
+        await asyncio.gather(*(worker(session, end) for _ in range(load.concurrency)))
+    seconds = time.perf_counter() - begun
+    return Figures(
+        requests_per_second=len(took) / seconds,
+        chunks_per_second=len(took) * load.chunks / seconds if load.stream else 0.0,
+        p50=1000 * statistics.median(took),
+        p99=1000 * sorted(took)[int(0.99 * (len(took) - 1))],
+        failed=failed,
+    )
+
+
+def main() -> None:
+    """Prints the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gateways_load")
+    parser.add_argument("--target", type=json.loads, required=True)
+    parser.add_argument("--load", type=json.loads, required=True)
+    options = parser.parse_args()
+    figures = asyncio.run(measure(Target(**options.target), Load(**options.load)))
+    print(json.dumps(asdict(figures)))
+
+
+if __name__ == "__main__":
+    main()

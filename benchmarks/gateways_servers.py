@@ -1,0 +1,150 @@
+"""What the gateway benchmarks compare, each a process of its own on a port of 127.0.0.1."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.gateways_load import Target
+
+START_SECONDS = 180
+
+KEY = f"sk-{secrets.token_hex(24)}"
+"""What clients must send: LiteLLM's proxy doesn't start without one, so that Vouch asks for it too."""
+
+ON_LOOPBACK = (
+    "data:text/javascript,import{Server}from'node:net';const listen=Server.prototype.listen;"
+    "Server.prototype.listen=function(port,host,...rest)"
+    "{return listen.call(this,port,host??'127.0.0.1',...rest)}"
+)
+"""Portkey's gateway has no option for the address that it listens on."""
+
+
+class NotStartedError(Exception):
+    """A server ended, or took no connection in time; its log says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that takes connections."""
+
+    url: str
+    pid: int
+
+    def memory(self) -> float:
+        """MB that the process and those it started hold."""
+        return sum(map(_resident, (self.pid, *_children(self.pid))))
+
+
+def replies_file(folder: Path, texts: list[str]) -> Path:
+    """The upstream's replies, by number."""
+    path = folder / "replies.json"
+    path.write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def upstream(folder: Path, replies: Path) -> contextlib.AbstractContextManager[Running]:
+    """The server that writes the replies."""
+    port = free_port()
+    module = ["-m", "benchmarks.gateways_upstream", "--replies", str(replies), "--port", str(port)]
+    return running(folder, "upstream", [sys.executable, *module], port)
+
+
+def vouch(folder: Path, upstream_url: str, index: Path) -> contextlib.AbstractContextManager[Running]:
+    """This proxy over an index, with places for 256 chats."""
+    port = free_port()
+    model = ["--model", "openai/bench", "--api-base", upstream_url, "--api-key", "sk-bench"]
+    command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", str(port), *model]
+    more = {
+        "VOUCH_SERVER__LOG_LEVEL": "warning",
+        "VOUCH_SERVER__API_KEYS": json.dumps([KEY]),
+        "VOUCH_SERVER__MAX_CONCURRENCY": "256",
+        "VOUCH_VERIFICATION__DEADLINE": "600",
+    }
+    return running(folder, "vouch", command, port, more)
+
+
+def litellm(folder: Path, upstream_url: str, python: Path) -> contextlib.AbstractContextManager[Running]:
+    """LiteLLM's proxy, one worker, from the environment that `python` belongs to."""
+    port = free_port()
+    params = {"model": "openai/bench", "api_base": upstream_url, "api_key": "sk-bench"}
+    config = folder / "litellm.yaml"
+    config.write_text(json.dumps({"model_list": [{"model_name": "bench", "litellm_params": params}]}))
+    options = ["--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"]
+    command = [str(python.with_name("litellm")), "--config", str(config), *options]
+    return running(folder, "litellm", command, port, {"LITELLM_MASTER_KEY": KEY})
+
+
+def portkey(folder: Path, start_server: Path) -> contextlib.AbstractContextManager[Running]:
+    """Portkey's gateway; the upstream is named in each request."""
+    port = free_port()
+    command = ["node", "--import", ON_LOOPBACK, str(start_server), f"--port={port}", "--headless"]
+    return running(folder, "portkey", command, port, {"NODE_ENV": "production"})
+
+
+def portkey_target(url: str, upstream_url: str) -> Target:
+    """Where Portkey's gateway is, and what it must be told."""
+    headers = {"x-portkey-provider": "openai", "x-portkey-custom-host": upstream_url}
+    return Target(url, "bench", KEY, headers)
+
+
+@contextlib.contextmanager
+def running(
+    folder: Path, name: str, command: list[str], port: int, more: Mapping[str, str] | None = None
+) -> Iterator[Running]:
+    """The command, from when it takes connections until the block ends. Raises `NotStartedError`."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("VOUCH_")}
+    path = os.pathsep.join(filter(None, (str(Path.cwd()), os.environ.get("PYTHONPATH"))))
+    environment = {**kept, "PYTHONPATH": path, **(more or {})}
+    log = folder / f"{name}.log"
+    with (
+        log.open("wb") as out,
+        subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, env=environment) as process,
+    ):
+        try:
+            _wait(process, port, log)
+            yield Running(f"http://127.0.0.1:{port}/v1", process.pid)
+        finally:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(15)
+            process.kill()
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.2)
+    raise NotStartedError(f"{process.args!r} did not start:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+def _resident(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    lines = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+    return sum(int(line.split()[1]) for line in lines) / 1024
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in map(int, (task / "children").read_text().split()):
+            found += [child, *_children(child)]
+    return found

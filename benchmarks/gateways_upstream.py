@@ -1,0 +1,102 @@
+"""The upstream of the gateway benchmarks: an OpenAI-compatible server that writes at the pace it is asked for.
+
+    python -m benchmarks.gateways_upstream --replies FILE --port PORT
+
+`FILE` is a JSON list of texts. A chat's last message names one and the seconds between two tokens of its
+stream, "3 at 0.025"; a reply that is not streamed comes at once. Tokens are up to five characters of a word,
+with the space before it, which is about what tokenizers make of English.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+HEAD = {"id": "chatcmpl-bench", "created": 1_767_225_600, "model": "bench"}
+
+
+def tokens(text: str) -> list[str]:
+    """The pieces that a text is streamed in."""
+    return re.findall(r"\s*\S{1,5}", text)
+
+
+def asked(number: int, pace: float) -> list[dict[str, str]]:
+    """The messages that ask for a reply."""
+    return [{"role": "user", "content": f"{number} at {pace}"}]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A reply as the wire has it, ready to be sent."""
+
+    whole: bytes
+    events: tuple[bytes, ...]
+
+
+def written(text: str) -> Written:
+    """One reply, both ways."""
+    said = tokens(text)
+    usage = {"prompt_tokens": 10, "completion_tokens": len(said), "total_tokens": 10 + len(said)}
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    whole = {**HEAD, "object": "chat.completion", "choices": [choice], "usage": usage}
+    deltas = [{"role": "assistant", "content": ""}, *({"content": token} for token in said)]
+    chunks = [_chunk(delta, None) for delta in deltas]
+    return Written(json.dumps(whole).encode(), tuple(map(_event, [*chunks, _chunk({}, "stop")])))
+
+
+def _chunk(delta: dict[str, str], finish_reason: str | None) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return {**HEAD, "object": "chat.completion.chunk", "choices": [choice]}
+
+
+def _event(chunk: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(chunk)}\n\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One handler over replies that are ready."""
+
+    replies: tuple[Written, ...]
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        """The reply that the last message names."""
+        body = json.loads(await request.read())
+        number, pace = body["messages"][-1]["content"].split(" at ")
+        reply = self.replies[int(number)]
+        if not body.get("stream"):
+            return web.Response(body=reply.whole, content_type="application/json")
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        loop, begun = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+        for count, event in enumerate(reply.events):
+            # By the clock: what a write takes does not slow the pace down.
+            if (wait := begun + count * float(pace) - loop.time()) > 0:
+                await asyncio.sleep(wait)
+            await response.write(event)
+        await response.write(b"data: [DONE]\n\n")
+        await response.write_eof()
+        return response
+
+
+def main() -> None:
+    """Serves until it is ended."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gateways_upstream")
+    parser.add_argument("--replies", type=Path, required=True)
+    parser.add_argument("--port", type=int, required=True)
+    options = parser.parse_args()
+    replies = json.loads(options.replies.read_text(encoding="utf-8"))
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", Upstream(tuple(map(written, replies))).chat)
+    web.run_app(app, host="127.0.0.1", port=options.port, print=None, access_log=None)
+
+
+if __name__ == "__main__":
+    main()

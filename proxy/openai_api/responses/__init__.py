@@ -1,0 +1,1 @@
+"""`/v1/responses`: the same chats in OpenAI's other dress."""

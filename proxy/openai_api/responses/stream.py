@@ -1,0 +1,214 @@
+"""What becomes of a chat, as the events of a Responses stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from proxy.errors import UpstreamError
+from proxy.openai_api.errors import error_object
+from proxy.openai_api.response import Choice, message_fields, usage
+from proxy.openai_api.responses.items import Status, calls_of, flat, new_id, reasoning_of, text_of
+from proxy.openai_api.responses.response import Envelope, ending, unknown, usage_object
+from proxy.openai_api.responses.writers import CallWriter, MessageWriter, ReasoningWriter, Writer
+from proxy.pipeline import Answer
+from proxy.types import Json
+
+
+def event(data: Json) -> bytes:
+    """One event, under its own name. There is no `[DONE]` in these streams."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return f"event: {data['type']}\ndata: {text}\n\n".encode()
+
+
+def response(envelope: Envelope, choice: Choice, answer: Answer) -> Json:
+    """The whole response: what its stream would end with."""
+    ended: Json = ResponseChunks(envelope).finish(choice, answer)[-1]["response"]
+    return ended
+
+
+class ResponseChunks:
+    """Makes the events of one stream, numbered from 0.
+
+    `start` comes first; then `text`, `fields` and `heartbeat` as things happen; `finish` or `failed` last.
+    What the choice holds in the end and was not told before is told by `finish`, so that a reply that nothing
+    was told of is whole too.
+    """
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+        self._number = 0
+        self._writers: list[Writer] = []
+        self._thinking: ReasoningWriter | None = None
+        self._message: MessageWriter | None = None
+        self._calls: dict[int, CallWriter] = {}
+        self._thought = 0
+
+    def start(self) -> list[Json]:
+        """That there is a response."""
+        so_far = self._envelope.response()
+        kinds = ("response.created", "response.in_progress")
+        return self._numbered({"type": kind, "response": so_far} for kind in kinds)
+
+    def text(self, piece: str) -> list[Json]:
+        """A piece of the content, marks and all."""
+        return self._numbered(self._say(piece))
+
+    def fields(self, delta: Json) -> list[Json]:
+        """Other fields of a delta, as the upstream sent them: what it thinks and calls. The rest of them
+        waits for the end."""
+        return self._numbered(self._deltas(delta))
+
+    def heartbeat(self) -> list[Json]:
+        """An event that says nothing new: no client drops it, and none takes it for something else.
+
+        An empty piece of an item that is open; else the response so far, with every item of it, since some
+        clients take that for all there is.
+        """
+        still_open = next((writer for writer in self._writers if writer.done is None), None)
+        so_far = {"type": "response.in_progress", "response": self._envelope.response(self._output)}
+        return self._numbered([still_open.beat() if still_open else so_far])
+
+    def finish(self, choice: Choice, answer: Answer) -> list[Json]:
+        """Everything that was not told yet; the response as a whole at last."""
+        ended = ending(choice.raw.get("finish_reason"))
+        status: Status = ended["status"]
+        events = self._numbered(self._rest(choice, status))
+        kind = f"response.{status}"
+        whole = self._envelope.response(self._output, {**_whole(choice, answer), **ended})
+        return [*events, *self._numbered([{"type": kind, "response": whole}])]
+
+    def failed(self, error: Exception) -> list[Json]:
+        """That it broke off, as an error that clients raise, and as the response's end."""
+        told = error_object(error)["error"]
+        limited = isinstance(error, UpstreamError) and error.status == 429
+        cause = {"code": "rate_limit_exceeded" if limited else "server_error", "message": told["message"]}
+        whole = self._envelope.response(self._output, {"status": "failed", "error": cause})
+        flat_error = {key: told[key] for key in ("code", "message", "param")}
+        return self._numbered(
+            [
+                {"type": "error", **flat_error, "error": told},
+                {"type": "response.failed", "response": whole},
+            ]
+        )
+
+    @property
+    def _output(self) -> list[Json]:
+        return [writer.done for writer in self._writers if writer.done is not None]
+
+    def _numbered(self, events: Iterable[Json]) -> list[Json]:
+        numbered = [
+            {"type": one["type"], "sequence_number": number, **one}
+            for number, one in enumerate(events, self._number)
+        ]
+        self._number += len(numbered)
+        return numbered
+
+    def _deltas(self, delta: Json) -> Iterator[Json]:
+        yield from self._think(reasoning_of(delta))
+        for at, call in enumerate(calls_of(delta)):
+            index = call.get("index")
+            yield from self._call(index if isinstance(index, int) else at, call)
+
+    def _think(self, piece: str) -> Iterator[Json]:
+        if not piece:
+            return
+        if self._thinking is None:
+            self._thinking = ReasoningWriter(len(self._writers))
+            self._writers.append(self._thinking)
+            yield from self._thinking.open()
+        self._thought += len(piece)
+        yield self._thinking.write(piece)
+
+    def _end_thinking(self) -> Iterator[Json]:
+        if self._thinking is not None:
+            yield from self._thinking.close()
+            self._thinking = None
+
+    def _say(self, piece: str, logprobs: Iterable[Json] = ()) -> Iterator[Json]:
+        yield from self._end_thinking()
+        yield from self._open_message()
+        if self._message is not None:
+            yield from self._message.write(piece, [*logprobs])
+
+    def _open_message(self) -> Iterator[Json]:
+        if self._message is None:
+            self._message = MessageWriter(len(self._writers))
+            self._writers.append(self._message)
+            yield from self._message.open()
+
+    def _call(self, index: int, call: Json) -> Iterator[Json]:
+        """A call, or more of one. It begins with its name."""
+        function = call.get("function")
+        told: Json = function if isinstance(function, dict) else {}
+        name, arguments = told.get("name"), told.get("arguments")
+        if index not in self._calls:
+            if not isinstance(name, str) or not name:
+                return
+            yield from self._end_thinking()
+            call_id = call.get("id") or new_id("call")
+            self._calls[index] = CallWriter(len(self._writers), str(call_id), name)
+            self._writers.append(self._calls[index])
+            yield from self._calls[index].open()
+        if isinstance(arguments, str) and arguments:
+            yield self._calls[index].write(arguments)
+
+    def _rest(self, choice: Choice, status: Status) -> Iterator[Json]:
+        """What was not told, and the end of every item."""
+        message = choice.raw.get("message") or {}
+        calls, refusal = calls_of(message), text_of(message.get("refusal"))
+        yield from self._think(reasoning_of(message)[self._thought :])
+        yield from self._end_thinking()
+        logprobs = _logprobs(choice)
+        for piece in self._unsaid(text_of(choice.content), choice.cuts, empty=not refusal and not calls):
+            yield from self._say(piece, logprobs)
+        yield from self._end_message(choice, refusal, status)
+        for at, call in enumerate(calls):
+            if at not in self._calls:
+                yield from self._call(at, call)
+        for writer in self._calls.values():
+            yield from writer.close(status)
+
+    def _end_message(self, choice: Choice, refusal: str, status: Status) -> Iterator[Json]:
+        if refusal:
+            yield from self._open_message()
+        if self._message is None:
+            return
+        if self._message.writing:
+            yield from self._message.end_text(_annotations(choice), _logprobs(choice))
+        if refusal:
+            yield from self._message.refuse(refusal)
+        yield from self._message.close(status)
+
+    def _unsaid(self, content: str, cuts: tuple[int, ...], *, empty: bool) -> list[str]:
+        """The rest of the content in pieces that end at claims. What was said stays, whatever the end is."""
+        said = "".join(self._message.pieces) if self._message else ""
+        if not content.startswith(said):
+            return []
+        ends = (len(said), *(cut for cut in cuts if cut > len(said)), len(content))
+        pieces = [content[start:end] for start, end in pairwise(ends) if end > start]
+        return pieces or ([""] if empty and not said else [])
+
+
+def _whole(choice: Choice, answer: Answer) -> Json:
+    """What the response says beside its output; of one that was not checked, nothing of ours."""
+    if not choice.verification:
+        return {**unknown(answer.reply.raw), "usage": usage_object(answer.reply.raw.get("usage") or {})}
+    return {
+        **unknown(answer.reply.raw),
+        "usage": usage_object(usage(answer)),
+        "references": choice.references,
+        "verification": choice.verification,
+    }
+
+
+def _annotations(choice: Choice) -> list[Json]:
+    theirs = message_fields(choice).get("annotations") or []
+    return [flat(one) for one in (*theirs, *choice.annotations) if isinstance(one, dict)]
+
+
+def _logprobs(choice: Choice) -> list[Json]:
+    given: Any = (choice.raw.get("logprobs") or {}).get("content")
+    return given if isinstance(given, list) else []

@@ -1,0 +1,100 @@
+"""How a text that is still being written may go on, as far as that could change what stands in it already.
+
+Everything here is a guess at the worst: what all of these leave alone is taken for settled. Closers are only
+tried where something is there to close.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_MID_LINE = ("", "a b", "The sky. The sea", "\na b", "\n\nThe sky. The sea.\n")
+_LINE_START = ("", "a b", "The sky. The sea", "1 b", "- a b", "---\n", "```\n", "> a", "    a b\n", "[1] a\n", "$a$ b")
+_NEW_BLOCK = ("", "a b", "The sky. The sea", "- a b", "    a b\n")
+_STATES = ("\n\n    The sky. The sea.\n", "\n\nThe sky. The sea.\n", "\na b. C d", "\n> The sky.\n", "\n- The sky.\n", "\n| a. The sky | d")
+
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_RUNS = re.compile(r"\*+|(?<![^\W_])_+|~~|`+")
+_TAG = re.compile(r"<[a-zA-Z/!]")
+_BARE_ROW = re.compile(r"^[ \t]*[^|\s][^|\n]*\|", re.M)
+_DISPLAY = re.compile(
+    r"\$\$|\\\[|\\begin\{[a-zA-Z]{1,20}\*?\}|<!--|<(?:pre|script|style|svg|math|think|thinking)\b", re.I
+)
+_DISPLAY_CLOSERS = {"$$": "$$", "\\[": "\\]", "<!--": "-->"}
+_LONGEST_EMPHASIS = 3
+
+
+def continuations(text: str) -> tuple[str, ...]:
+    """Suffixes for a text that ends with a whole word, each once; the empty one is first.
+
+    Blocks that only a closer makes (`closers` has theirs) come next: they change the most.
+    """
+    block = text[_block_start(text) :]
+    suffixes = ["", *displays(text), *_inline(block), *_tables(text, block), *_plain(text)]
+    return tuple(dict.fromkeys(suffixes))
+
+
+def states() -> tuple[str, ...]:
+    """Suffixes that tell in which block a text stands: a list, a table, a quotation, a paragraph."""
+    return _STATES
+
+
+def displays(text: str) -> dict[str, str]:
+    """Suffixes that end display LaTeX, raw HTML or a comment that may be open, with the closer of each."""
+    closers = {_display_closer(match.group()) for match in _DISPLAY.finditer(text)}
+    return {f"\n\n{closer}\n": closer for closer in sorted(closers)}
+
+
+def _display_closer(opening: str) -> str:
+    if opening.startswith("\\begin"):
+        return opening.replace("begin", "end", 1)
+    return _DISPLAY_CLOSERS.get(opening) or f"</{opening[1:]}>"
+
+
+def _block_start(text: str) -> int:
+    """Where the last block starts at the latest: nothing within a line is closed behind a blank line."""
+    start = 0
+    for match in _BLANK_LINE.finditer(text):
+        start = match.end()
+    return start
+
+
+def _inline(block: str) -> Iterator[str]:
+    """Closers of emphasis, inline code, LaTeX, links, tags and marks that may be open in a block."""
+    for run in sorted({match.group() for match in _RUNS.finditer(block)}):
+        if run[0] == "`":
+            yield run
+        elif len(run) <= _LONGEST_EMPHASIS:
+            yield f"x{run}"
+        else:
+            yield from (f"x{run[:length]}" for length in range(1, _LONGEST_EMPHASIS + 1))
+    if "$" in block:
+        yield from ("x$", "x$$")
+    if "\\" in block:
+        yield from ("x\\)", "x\\]")
+    if "[" in block:
+        yield from ("x]", "x](http://x)", "x]](http://x)")
+    if "](" in block:
+        yield from ("x)", 'x")', "x')", "x>)")
+    if _TAG.search(block):
+        yield from ("x>", 'x">', "-->")
+    if "【" in block:
+        yield "x】"
+
+
+def _tables(text: str, block: str) -> Iterator[str]:
+    """What makes a line a row or the header of a table."""
+    if "|" not in text:
+        return
+    yield from ("|---|---|\n", "---|---|\n", "x |\n|---|---|\n", "x |\n", "\n|---|---|\n")
+    if _BARE_ROW.search(text):
+        yield "x | y"
+
+
+def _plain(text: str) -> tuple[str, ...]:
+    line = text[text.rfind("\n") + 1 :]
+    if line.strip():
+        return _MID_LINE
+    above = text[: len(text) - len(line)].rstrip(" \t\r\n")
+    return _NEW_BLOCK if "\n" in text[len(above) :].replace("\n", "", 1) else (*_LINE_START, *_MID_LINE)

@@ -1,0 +1,189 @@
+"""The claims of a text that is still being written, each as soon as nothing that may follow can change it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+
+from proxy.steps.agreed import Agreement, Known, Read, agreed, moved
+from proxy.steps.content import HAN
+from proxy.steps.continuations import continuations, displays
+from proxy.steps.open_fence import ends, open_fence
+from proxy.steps.sentences import CITATION
+from proxy.steps.watch import Watch
+from proxy.steps.window import Window, raw_end, shortened
+from proxy.types import Claim
+
+_WORD_END = re.compile(rf"[\s{HAN}]")
+_MARKS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
+_LONG_WINDOW = 320
+_ALLOWED = 200_000
+_ALLOWED_EACH = 40
+_COST_OF_A_READING = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A text and its claims as far as nothing that may still be written can change them.
+
+    `text` is without what `read` takes out. The claims are whole, in order, all inside `text`.
+    """
+
+    text: str = ""
+    claims: tuple[Claim, ...] = ()
+
+
+class Incremental:
+    """Reads a text as it grows, and comes to what reading it whole would say.
+
+    `read` gives for a whole raw text what is left of it once marks are taken out, and the claims of that.
+    What is settled is what it says of the text so far however that goes on (`continuations`). Of the text
+    only the end is read again, and no more of it in all than a fixed multiple of the length of the text: where
+    that is used up, claims are settled later. `parted` is set by `end` where a text went on in a way that was
+    not foreseen; what was settled then stands, and the rest is read as a text of its own.
+    """
+
+    def __init__(self, read: Read) -> None:
+        self.parted = False
+        self._read_whole = read
+        self._pieces: list[str] = []
+        self._settled = Settled()
+        self._window = Window()
+        self._unread: list[str] = []
+        self._watch = Watch()
+        self._fence: str | None = None
+        self._doubt: str | None = None
+        self._awaited: str | None = None
+        self._wanting = False
+        self._long = _LONG_WINDOW
+        self._allowed = _ALLOWED
+
+    def feed(self, piece: str) -> Settled:
+        """What is settled with one more piece of the raw text; it extends what was settled before."""
+        self._pieces.append(piece)
+        self._unread.append(piece)
+        self._allowed += _ALLOWED_EACH * len(piece)
+        if self._fence is not None:
+            self._through_code(piece)
+        elif self._watch.due(piece, wanting=self._wanting):
+            self._look()
+        return self._settled
+
+    def end(self) -> Settled:
+        """The whole text and all its claims."""
+        raw = "".join(self._pieces)
+        text, claims = self._read_whole(raw)
+        known = self._settled
+        if not text.startswith(known.text) or claims[: len(known.claims)] != known.claims:
+            self.parted = True
+            text, claims = self._apart(raw)
+        self._settled = Settled(text, claims)
+        return self._settled
+
+    def _apart(self, raw: str) -> tuple[str, tuple[Claim, ...]]:
+        """What is settled, and the rest read as a text of its own."""
+        known = self._settled
+        behind = raw_end(raw, known.text)
+        rest = raw[behind:] if behind is not None else ""
+        marks = _MARKS.match(rest) if known.text else None
+        text, claims = self._read_whole(rest[marks.end() :] if marks else rest)
+        return known.text + text, known.claims + moved(claims, len(known.text))
+
+    def _read(self, raw: str) -> tuple[str, tuple[Claim, ...]]:
+        self._allowed -= len(raw) + _COST_OF_A_READING
+        return self._read_whole(raw)
+
+    def _look(self) -> None:
+        """Reads the window up to its last whole word with all that may follow, and keeps what is agreed on."""
+        if self._allowed < 0:
+            return
+        self._watch.looked()
+        fresh = "".join(self._unread)
+        self._unread = []
+        awaited, before = self._awaited, self._window.raw
+        self._window = replace(self._window, raw=before + fresh)
+        if awaited and awaited not in before[-len(awaited) :] + fresh:
+            return
+        whole = _whole_words(self._window.raw)
+        agreement = agreed(self._read, whole, self._suffixes(whole), self._known())
+        self._doubt, self._wanting = agreement.doubt, agreement.wanting
+        self._awaited = displays(whole).get(agreement.doubt or "")
+        if agreement.doubt is None and self._extends(agreement):
+            self._settle(agreement)
+            self._shorten(whole, agreement)
+
+    def _suffixes(self, whole: str) -> tuple[str, ...]:
+        """The continuations, the one that stood in the way last first: most often it still does."""
+        suffixes = continuations(whole)
+        if self._doubt not in suffixes:
+            return suffixes
+        return tuple(dict.fromkeys(("", self._doubt, *suffixes)))
+
+    def _known(self) -> Known:
+        first = self._window.shift + self._window.skip
+        before = bisect_left(self._settled.claims, first, key=lambda claim: claim.start)
+        return Known(len(self._settled.claims) - before, len(self._settled.text) - self._window.shift)
+
+    def _extends(self, agreement: Agreement) -> bool:
+        """Whether what was settled is agreed on still. Where it is not, `end` is to tell."""
+        known, window = self._known(), self._window
+        text, claims = agreement.readings[""]
+        settled = self._settled.claims[len(self._settled.claims) - known.claims :]
+        return (
+            agreement.claims >= known.claims
+            and agreement.end >= known.end
+            and moved(claims[: known.claims], window.shift) == settled
+            and self._settled.text.endswith(text[window.skip : known.end])
+        )
+
+    def _settle(self, agreement: Agreement) -> None:
+        known = self._known()
+        text, claims = agreement.readings[""]
+        added = moved(claims[known.claims : agreement.claims], self._window.shift)
+        self._settled = Settled(
+            self._settled.text + text[known.end : agreement.end], self._settled.claims + added
+        )
+
+    def _shorten(self, whole: str, agreement: Agreement) -> None:
+        if self._enter_code(agreement) or len(self._window.raw) < self._long:
+            return
+        window = shortened(self._read, self._window, whole, agreement)
+        self._window = window or self._window
+        self._long = max(_LONG_WINDOW, 2 * len(self._window.raw))
+
+    def _enter_code(self, agreement: Agreement) -> bool:
+        """Whether the window ends in an open code block, lines of which need not be read any more."""
+        text, claims = agreement.readings[""]
+        lines, line_end, rest = self._window.raw.rpartition("\n")
+        if agreement.end != text.rfind("\n") + 1 or agreement.claims != len(claims):
+            return False
+        self._fence = open_fence(self._read, lines + line_end, agreement.claims)
+        if self._fence is None:
+            return False
+        self._window = replace(self._window, raw=lines + line_end)
+        self._unread = [rest]
+        return True
+
+    def _through_code(self, piece: str) -> None:
+        """Lines of code are settled as they come, up to the one that ends them."""
+        if "\n" not in piece or self._fence is None:
+            return
+        *lines, rest = "".join(self._unread).split("\n")
+        closing = next((at for at, line in enumerate(lines) if ends(line, self._fence)), len(lines))
+        code = "".join(f"{line}\n" for line in lines[:closing])
+        self._settled = replace(self._settled, text=self._settled.text + code)
+        self._window = replace(self._window, shift=self._window.shift + len(code))
+        self._unread = ["\n".join([*lines[closing:], rest])]
+        if closing < len(lines):
+            self._fence = None
+            if self._watch.due(self._unread[0], wanting=False):
+                self._look()
+
+
+def _whole_words(raw: str) -> str:
+    """The text without a last word that may go on."""
+    end = len(raw)
+    while end and not _WORD_END.match(raw, end - 1):
+        end -= 1
+    return raw[:end]

@@ -1,0 +1,234 @@
+"""When the text of a stream is let go: by sentences, at the end, or at once; and corrected on its way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from proxy.commands.compose import Library
+from tests.http.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
+from tests.serving import serving, settings_for
+from tests.upstream import Hang, Reply, Status, Upstream, tool_calls
+
+MESSAGES: Any = [{"role": "user", "content": "What do you know about the Eiffel Tower?"}]
+
+
+def chunks_of(base_url: str, model: str = "test", body: Any = None, **vouch: Any) -> Iterator[dict[str, Any]]:
+    """The chunks of a stream, as they come."""
+    asked = {"model": model, "messages": MESSAGES, "stream": True, "vouch": vouch, **(body or {})}
+    with httpx.stream("POST", f"{base_url}/chat/completions", json=asked, timeout=60) as response:
+        assert response.status_code == 200, response.read()
+        for line in response.iter_lines():
+            if line.startswith("data: {"):
+                yield json.loads(line.removeprefix("data: "))
+
+
+def pieces(chunks: list[dict[str, Any]], index: int = 0) -> list[str]:
+    deltas = [
+        choice["delta"]
+        for chunk in chunks
+        for choice in chunk.get("choices") or ()
+        if choice["index"] == index
+    ]
+    return [delta["content"] for delta in deltas if delta.get("content")]
+
+
+def finish(chunks: list[dict[str, Any]], index: int = 0) -> dict[str, Any]:
+    (found,) = [
+        chunk
+        for chunk in chunks
+        if chunk.get("choices")
+        and chunk["choices"][0]["finish_reason"]
+        and chunk["choices"][0]["index"] == index
+    ]
+    return found
+
+
+def test_a_sentence_leaves_while_the_next_is_written(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} {TRUE_ELSEWHERE} {TRUE_TOO}", pace=0.02))
+    seen: list[tuple[float, str]] = []
+    for chunk in chunks_of(base_url, max_rounds=0):
+        seen += [(time.perf_counter(), text) for text in pieces([chunk])]
+    assert seen[0][1].startswith(f"{TRUE}[1]")
+    assert len(seen) == 4
+    assert seen[-1][0] - seen[0][0] > 0.5
+
+
+@pytest.mark.parametrize("mode", ["sentence", "buffer"])
+@pytest.mark.parametrize(
+    "draft",
+    [
+        f"# Facts\n\n- {TRUE}\n- {FALSE}\n\n```python\nx = [1]\n```\n\n{TRUE_ZH} {UNKNOWN}\n",
+        f"| what | is |\n|---|---|\n| height | {TRUE} |\n\n**{TRUE_TOO}** [1]",
+        "Hello! How can I help?",
+        f"{TRUE}[3][4] {UNKNOWN} [2]",
+    ],
+)
+def test_every_mode_says_the_same_in_the_end(
+    base_url: str, upstream: Upstream, mode: str, draft: str
+) -> None:
+    upstream.enqueue(*[Reply(draft, size=3)] * 2)
+    chunks = list(chunks_of(base_url, stream_mode=mode, max_rounds=0))
+    asked = {"model": "test", "messages": MESSAGES, "vouch": {"max_rounds": 0}}
+    whole = httpx.post(f"{base_url}/chat/completions", json=asked, timeout=60).json()
+    assert "".join(pieces(chunks)) == whole["choices"][0]["message"]["content"]
+    last = finish(chunks)
+    assert last["references"] == whole["references"]
+    assert last["verification"] == whole["verification"]
+    annotations = whole["choices"][0]["message"]["annotations"]
+    assert last["choices"][0]["delta"]["annotations"] == annotations
+
+
+def test_passthrough_shows_all_at_once_and_tells_at_the_end(base_url: str, upstream: Upstream) -> None:
+    draft = f"{TRUE}[9] {UNKNOWN} And x = a[1]."
+    upstream.enqueue(Reply(draft, size=5))
+    chunks = list(chunks_of(base_url, stream_mode="passthrough"))
+    assert "".join(pieces(chunks)) == draft
+    assert len(pieces(chunks)) > 20
+    last = finish(chunks)
+    assert [claim["verdict"] for claim in last["verification"]["claims"]][:2] == ["supported", "unsupported"]
+    for claim in last["verification"]["claims"]:
+        assert draft[claim["start"] : claim["end"]] == claim["text"]
+    assert last["references"][0]["spans"] == [[0, last["verification"]["claims"][0]["end"]]]
+
+
+def test_whatever_else_the_deltas_hold_passes(base_url: str, upstream: Upstream) -> None:
+    message = {"role": "assistant", "content": TRUE, "reasoning_content": "Let me think about it."}
+    upstream.enqueue(
+        Reply({**tool_calls(("look", '{"x": 1}')), **message}, extra={"system_fingerprint": "fp"})
+    )
+    chunks = list(chunks_of(base_url, max_rounds=0))
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    thought = "".join(delta.get("reasoning_content") or "" for delta in deltas)
+    assert thought == "Let me think about it."
+    arguments = [call["function"]["arguments"] for delta in deltas for call in delta.get("tool_calls") or ()]
+    assert "".join(arguments) == '{"x": 1}'
+    assert "".join(pieces(chunks)) == f"{TRUE}[1]"
+    assert finish(chunks)["system_fingerprint"] == "fp"
+
+
+def test_each_choice_is_let_go_on_its_own(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {TRUE_TOO}", f"{UNKNOWN} {TRUE_ELSEWHERE}"))
+    chunks = list(chunks_of(base_url, body={"n": 2}, max_rounds=0))
+    assert "".join(pieces(chunks, 0)).startswith(f"{TRUE}[1]")
+    assert "".join(pieces(chunks, 1)) == f"{UNKNOWN} {TRUE_ELSEWHERE}[1]"
+    assert finish(chunks, 1)["verification"]["claims"][0]["verdict"] == "unsupported"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"logprobs": True}, {"response_format": {"type": "json_object"}}],
+    ids=["logprobs", "json"],
+)
+def test_text_that_may_not_be_touched_waits_for_its_end(
+    base_url: str, upstream: Upstream, body: dict[str, Any]
+) -> None:
+    draft = json.dumps({"answer": f"{TRUE} {TRUE_TOO}"}, ensure_ascii=False)
+    upstream.enqueue(Reply(draft, logprobs="logprobs" in body))
+    chunks = list(chunks_of(base_url, body=body, stream_mode="sentence"))
+    assert "".join(pieces(chunks)) == draft
+    assert finish(chunks)["references"]
+
+
+def test_what_was_checked_is_shown_before_a_stream_that_breaks_says_so(
+    base_url: str, upstream: Upstream
+) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} {TRUE_TOO}", drop_after=60, pace=0.005))
+    chunks = list(chunks_of(base_url, max_rounds=0))
+    assert "".join(pieces(chunks)).startswith(f"{TRUE}[1]")
+    assert "error" in chunks[-1]
+
+
+def test_nothing_unchecked_is_let_go_where_that_is_forbidden(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN}"))
+    options = {"max_rounds": 0, "fail_closed": True, "checker": "llm"}
+    upstream.answer = lambda _body: Status(401)
+    chunks = list(chunks_of(base_url, **options))
+    assert pieces(chunks) == []
+    assert chunks[-1]["error"]["code"] == "verification_unavailable"
+
+
+def test_a_sentence_that_fails_is_corrected_before_anyone_reads_it(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(
+        Reply(f"{TRUE} {FALSE} {UNKNOWN}", pace=0.005),
+        Reply(f"{TRUE} {TRUE_TOO} {TRUE_ELSEWHERE}"),
+    )
+    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
+    assert "".join(pieces(chunks)) == f"{TRUE}[1] {TRUE_TOO}[2] {TRUE_ELSEWHERE}[2]"
+    last = finish(chunks)["verification"]
+    assert (last["rounds"], last["best"]) == (1, 1)
+    assert last["attempts"][0]["nonfactual"][0]["text"] == FALSE
+    first, second = upstream.requests
+    assert second.body["messages"][: len(MESSAGES)] == MESSAGES
+    assert second.body["messages"][len(MESSAGES)] == {"role": "assistant", "content": f"{TRUE} "}
+    assert FALSE in second.body["messages"][-1]["content"]
+    upstream.wait_for_disconnect()
+    assert first.disconnected
+
+
+def test_what_fails_when_no_correction_is_left_is_marked(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(*[Reply(f"{TRUE} {UNKNOWN} {TRUE_TOO}")] * 2)
+    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
+    assert "".join(pieces(chunks)) == f"{TRUE}[1] {UNKNOWN}[?] {TRUE_TOO}[2]"
+    assert len(upstream.requests) == 2
+
+
+def test_the_first_sentence_may_fail_too(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"{FALSE} {TRUE}"), Reply(f"{TRUE_TOO} {TRUE}"))
+    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=2))
+    assert "".join(pieces(chunks)).startswith(f"{TRUE_TOO}[1]")
+
+
+def test_a_correction_that_fails_ends_the_stream_with_its_error(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {FALSE} {TRUE_TOO}"), Status(500))
+    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
+    assert "".join(pieces(chunks)).strip() == f"{TRUE}[1]"
+    assert "error" in chunks[-1]
+
+
+@pytest.mark.parametrize("mode", ["sentence", "buffer", "passthrough"])
+async def test_a_client_that_leaves_ends_the_upstreams_call(
+    base_url: str, upstream: Upstream, mode: str
+) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} " * 20, pace=0.01))
+    body = {"model": "test", "messages": MESSAGES, "stream": True, "vouch": {"stream_mode": mode}}
+    async with (
+        httpx.AsyncClient() as client,
+        client.stream("POST", f"{base_url}/chat/completions", json=body, timeout=30) as response,
+    ):
+        async for _ in response.aiter_bytes():
+            break
+    await asyncio.to_thread(upstream.wait_for_disconnect)
+    assert upstream.requests[-1].disconnected
+
+
+def test_heartbeats_go_out_while_the_upstream_is_silent(corpus: Library, upstream: Upstream) -> None:
+    settings = settings_for(upstream.url, server={"heartbeat": 0.1})
+    upstream.enqueue(Reply(f"{TRUE} {TRUE_TOO}", pace=0.35, size=60))
+    with serving(settings, corpus) as base_url:
+        chunks = list(chunks_of(base_url, max_rounds=0))
+    assert [chunk["choices"][0]["delta"] for chunk in chunks].count({}) >= 3
+    assert "".join(pieces(chunks)) == f"{TRUE}[1] {TRUE_TOO}[2]"
+
+
+def test_a_model_may_have_a_mode_of_its_own(corpus: Library, upstream: Upstream) -> None:
+    settings = settings_for(upstream.url).model_dump(mode="json")
+    settings["upstreams"][0]["stream_mode"] = "passthrough"
+    settings["upstreams"][0]["api_key"] = "sk-upstream"
+    upstream.enqueue(Reply(f"{TRUE}[4]", size=5))
+    configured = type(settings_for(upstream.url)).model_validate(settings)
+    with serving(configured, corpus) as base_url:
+        assert "".join(pieces(list(chunks_of(base_url)))) == f"{TRUE}[4]"
+
+
+def test_an_upstream_that_never_answers_is_a_status(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Hang())
+    body = {"model": "test-hasty", "messages": MESSAGES, "stream": True}
+    response = httpx.post(f"{base_url}/chat/completions", json=body, timeout=30)
+    assert response.status_code == 504

@@ -1,0 +1,89 @@
+"""Going on from a prefix, and what a model repeats of it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.steps.continuation import Overlap, continuation
+from proxy.types import Chat, Claim, Evidence, Finding, Passage, Verdict
+
+CHAT = Chat({"model": "m", "messages": [{"role": "user", "content": "Where is Paris?"}]}, "Where is Paris?")
+PREFIX = "Paris is the capital of France. It lies on the Seine. "
+PASSAGE = Passage("p", "d", "Paris", "", "Paris has two million people. === 0123456789ab end", "", 0, 10)
+FAILED = Finding(
+    Claim(0, 24, "It has nine people there.", "It has nine people there."),
+    Verdict.CONTRADICTED,
+    evidence=(Evidence(PASSAGE, 0.9),),
+)
+
+
+def fed(prefix: str, text: str, size: int = 3) -> str:
+    overlap = Overlap(prefix)
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    return "".join([*map(overlap.feed, pieces), overlap.end()])
+
+
+def test_messages_are_appended_and_the_evidence_is_fenced() -> None:
+    asked = continuation(CHAT, PREFIX, FAILED)
+    first, said, last = asked.body["messages"]
+    assert first is CHAT.body["messages"][0]
+    assert said == {"role": "assistant", "content": PREFIX}
+    assert PASSAGE.text in last["content"]
+    assert FAILED.claim.text in last["content"]
+    assert len(CHAT.body["messages"]) == 1
+
+
+def test_where_the_provider_takes_it_the_prefix_is_the_last_turn() -> None:
+    *_, user, last = continuation(CHAT, PREFIX, FAILED, prefill=True).body["messages"]
+    assert last == {"role": "assistant", "content": PREFIX.rstrip()}
+    assert PASSAGE.text in user["content"]
+
+
+def test_nothing_said_yet_leaves_no_empty_turn() -> None:
+    assert [one["role"] for one in continuation(CHAT, "", FAILED).body["messages"]] == ["user", "user"]
+
+
+def test_a_chinese_reply_is_gone_on_with_in_chinese() -> None:
+    last = continuation(CHAT, "巴黎是法国的首都。", FAILED).body["messages"][-1]["content"]
+    assert "请从中断处继续写" in last
+
+
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [
+        ("The city has two million people.", "The city has two million people."),
+        (PREFIX + "The city grew.", "The city grew."),
+        ("It lies on the Seine. The city grew.", " The city grew."),
+        ("Paris is the capital\nof France. It lies on the  Seine.\n\nThe city grew.", "\n\nThe city grew."),
+        ("Paris grew.", "Paris grew."),
+        (PREFIX, ""),
+        ("", ""),
+    ],
+)
+def test_what_is_repeated_is_dropped(said: str, new: str) -> None:
+    for size in (1, 3, 1000):
+        assert fed(PREFIX, said, size).strip() == new.strip()
+
+
+def test_sentences_do_not_run_into_each_other() -> None:
+    assert fed("Paris is big.", "It grew.") == " It grew."
+    assert fed("巴黎很大。", "它在成长。") == "它在成长。"
+    assert fed("Paris is big. ", "It grew.") == "It grew."
+
+
+@given(st.text(max_size=60), st.text(min_size=1, max_size=60), st.integers(0, 9))
+def test_pieces_do_not_matter(prefix: str, text: str, seed: int) -> None:
+    chance = random.Random(seed)
+    overlap = Overlap(prefix)
+    whole = fed(prefix, text, 1000)
+    given_out, at = "", 0
+    while at < len(text):
+        size = chance.randint(1, 5)
+        given_out += overlap.feed(text[at : at + size])
+        at += size
+    assert given_out + overlap.end() == whole
+    assert whole.strip() in f" {text}"
