@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from proxy.asked import Asked
-from proxy.backends.upstream.endpoint import Forwarded
 from proxy.chat import ChatService
 from proxy.citation_checks import CitationService
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError, VouchError
@@ -30,11 +30,18 @@ from proxy.openai_api.request import RequestOptions, parse_body, parse_chat
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import asked
 from proxy.parts import Parts
+from proxy.raw import Relayed
 from proxy.responses import ResponseService
 from proxy.settings import Settings
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+SMALL = 16_384
+"""Bytes up to which a body is parsed where it is: a thread would cost more. A long history takes a while to
+clean, which must not hold up the other chats."""
 
 FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
 """Routes under `/v1/` that are passed to the upstream that the body's `model` names."""
@@ -87,25 +94,26 @@ class Endpoints:
 
     async def chat(self, request: Request) -> Response:
         """A checked reply."""
-        body = await self._body(request)
-        # A long history takes a while to clean, which must not hold up the other chats.
-        chat = await asyncio.to_thread(parse_chat, body, bearer(request.headers), self._signs)
+        key, signs = bearer(request.headers), self._signs
+        chat = await self._parsed(request, lambda body: parse_chat(body, key, signs))
         return await self.chats.respond(chat, str(request.base_url))
 
     async def responses(self, request: Request) -> Response:
         """A checked reply, as a response."""
-        body = await self._body(request)
-        chat = await asyncio.to_thread(parse_response_request, body, bearer(request.headers), self._signs)
-        return await self.replies.respond(chat, asked(body), str(request.base_url))
+        key, signs = bearer(request.headers), self._signs
+        chat, echoed = await self._parsed(
+            request, lambda body: (parse_response_request(body, key, signs), asked(body))
+        )
+        return await self.replies.respond(chat, echoed, str(request.base_url))
 
     async def check_citations(self, request: Request) -> Response:
         """Whether an answer's citations bear it out."""
-        check = await asyncio.to_thread(parse_check, await self._body(request))
+        check = await self._parsed(request, parse_check)
         return JSONResponse(await self.citations.check(check))
 
     async def forward(self, request: Request) -> Response:
         """The upstream's own answer, as it comes."""
-        body = await self._body(request)
+        body = await self._parsed(request, dict)
         name = body.get("model")
         if name is not None and not isinstance(name, str):
             raise RequestError("`model` must be a string.", param="model")
@@ -113,7 +121,8 @@ class Endpoints:
         route = request.url.path.removeprefix("/v1/")
         if model.forwarder is None:
             raise NotFoundError(f"The model {model.name!r} has no {route}; it only chats.", param="model")
-        return _relay(await model.forwarder.forward(route, body, bearer(request.headers)))
+        answer = await model.forwarder.forward(route, body, bearer(request.headers))
+        return Relayed(answer, answer.aclose)
 
     async def models(self, _request: Request) -> Response:
         """Every model."""
@@ -146,8 +155,15 @@ class Endpoints:
         """What may stand behind claims that failed in replies that come back."""
         return tuple({Asked(self.settings).sign, Asked(self.settings, options).sign} - {""})
 
-    async def _body(self, request: Request) -> Json:
-        """The request's JSON object, read no further than the limit."""
+    async def _parsed(self, request: Request, parse: Callable[[Json], T]) -> T:
+        """What `parse` makes of the request's JSON object."""
+        body = await self._body(request)
+        if len(body) <= SMALL:
+            return parse(parse_body(body))
+        return await asyncio.to_thread(lambda: parse(parse_body(body)))
+
+    async def _body(self, request: Request) -> bytes:
+        """The request's body, read no further than the limit."""
         limit = self.settings.server.max_body_bytes
         too_large = BodyTooLargeError(f"The body is over {limit:,} bytes (server.max_body_bytes).")
         if int(request.headers.get("content-length") or 0) > limit:
@@ -157,18 +173,7 @@ class Endpoints:
             body += piece
             if len(body) > limit:
                 raise too_large
-        return await asyncio.to_thread(parse_body, bytes(body))
-
-
-def _relay(answer: Forwarded) -> Response:
-    async def pieces() -> AsyncIterator[bytes]:
-        try:
-            async for piece in answer.body:
-                yield piece
-        finally:
-            await answer.aclose()
-
-    return StreamingResponse(pieces(), answer.status, dict(answer.headers))
+        return bytes(body)
 
 
 async def _failed(_request: Request, error: Exception) -> Response:

@@ -14,20 +14,19 @@ from starlette.responses import JSONResponse, Response
 from proxy.asked import Asked
 from proxy.backends.upstream.closing import closing
 from proxy.backends.upstream.streamed import Streamed
-from proxy.errors import VouchError
 from proxy.gate import Gate
-from proxy.openai_api.errors import error_object
 from proxy.openai_api.models import find_model
 from proxy.openai_api.request import ChatRequest
 from proxy.openai_api.response import choices, completion
-from proxy.openai_api.stream import DONE, Chunks, event
+from proxy.openai_api.stream import Chunks
 from proxy.parts import Model, Parts
 from proxy.pipeline import Answer, Pipeline
+from proxy.raw import raw
 from proxy.replying import Replying
 from proxy.settings import Settings
 from proxy.sources import open_sources
-from proxy.types import LLM, Json, Passage
-from proxy.wire import Answered, ChatWire, EventStream, Happening, streamed
+from proxy.types import LLM, Passage
+from proxy.wire import Answered, ChatWire, Happening, streamed
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +43,7 @@ class ChatService:
         """The response, once it is sure what its status is. Raises `VouchError`."""
         model = find_model(self.parts.models, request.model)
         if request.raw:
-            return (
-                await self._raw_stream(request, model) if request.stream else await self._raw(request, model)
-            )
+            return await raw(request, model, self.gate)
         return await (self._stream if request.stream else self._whole)(request, model, base_url)
 
     async def _whole(self, request: ChatRequest, model: Model, base_url: str) -> Response:
@@ -59,33 +56,6 @@ class ChatService:
         chunks = Chunks(model.name, usage=request.include_usage)
         wire = ChatWire(chunks, request.choices)
         return await streamed(happening, started, wire, self.settings.server.heartbeat)
-
-    async def _raw(self, request: ChatRequest, model: Model) -> Response:
-        async with self.gate.place():
-            return JSONResponse((await model.llm.complete(request.chat)).raw)
-
-    async def _raw_stream(self, request: ChatRequest, model: Model) -> Response:
-        chunks = self._places(model.llm.stream(request.chat))
-        first = await anext(chunks, None)
-        return EventStream(self._raw_events(first, chunks, request.include_usage))
-
-    async def _places(self, chunks: AsyncIterator[Json]) -> AsyncIterator[Json]:
-        async with self.gate.place():
-            async for chunk in chunks:
-                yield chunk
-
-    async def _raw_events(
-        self, first: Json | None, chunks: AsyncIterator[Json], include_usage: bool
-    ) -> AsyncIterator[bytes]:
-        try:
-            if first is not None:
-                yield event(first)
-            async for chunk in chunks:
-                if chunk.get("choices") or include_usage:
-                    yield event(chunk)
-        except VouchError as error:
-            yield event(error_object(error))
-        yield DONE
 
     async def happening(
         self, request: ChatRequest, model: Model, llm: LLM, base_url: str

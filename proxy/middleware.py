@@ -6,10 +6,10 @@ import asyncio
 import hmac
 import logging
 import re
-import uuid
+import secrets
 from collections.abc import Sequence
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,8 +18,8 @@ from proxy.openai_api.errors import error_object
 
 log = logging.getLogger(__name__)
 
-REQUEST_ID = "x-request-id"
-_SAFE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_REQUEST_ID = b"x-request-id"
+_SAFE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 
 
 class RequestId:
@@ -32,13 +32,14 @@ class RequestId:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(REQUEST_ID, "")
-        request_id = given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
-        scope.setdefault("state", {})["request_id"] = request_id
+        given = next((value for name, value in scope["headers"] if name == _REQUEST_ID), b"")
+        request_id = given if _SAFE_ID.fullmatch(given) else secrets.token_hex(16).encode()
+        scope.setdefault("state", {})["request_id"] = request_id.decode()
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)[REQUEST_ID] = request_id
+                others = [header for header in message.get("headers", ()) if header[0] != _REQUEST_ID]
+                message = {**message, "headers": [*others, (_REQUEST_ID, request_id)]}
             await send(message)
 
         await self.app(scope, receive, send_with_id)
@@ -78,7 +79,7 @@ def bearer(headers: Headers) -> str | None:
 class CancelOnDisconnect:
     """Cancels the work on a request when its client goes away.
 
-    The body is read by the app alone; once it is there, this watches the connection in its stead.
+    The body is read by the app alone; once it is there, one task watches the connection in its stead.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -88,34 +89,48 @@ class CancelOnDisconnect:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body_read, gone = asyncio.Event(), asyncio.Event()
-
-        async def receive_body() -> Message:
-            if body_read.is_set():
-                await gone.wait()
-                return {"type": "http.disconnect"}
-            message = await receive()
-            if not message.get("more_body"):
-                body_read.set()
-            return message
-
-        async def watch() -> None:
-            await body_read.wait()
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            gone.set()
-
-        work = asyncio.ensure_future(self.app(scope, receive_body, send))
-        watcher = asyncio.ensure_future(watch())
+        watch = Watch(receive, asyncio.current_task())
         try:
-            await asyncio.wait({work, watcher}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                log.debug("the client has gone; its work is cancelled")
-                work.cancel()
-            await asyncio.wait({work})
-            if not work.cancelled():
-                work.result()
+            await self.app(scope, watch.receive, send)
+        except asyncio.CancelledError:
+            if not watch.has_cancelled():
+                raise
+            log.debug("the client has gone; its work was cancelled")
         finally:
-            for task in (work, watcher):
-                task.cancel()
-            await asyncio.gather(work, watcher, return_exceptions=True)
+            watch.end()
+
+
+class Watch:
+    """Receives for the task that works on a request, and cancels it once when its client has gone."""
+
+    def __init__(self, receive: Receive, work: asyncio.Task[object] | None) -> None:
+        self._receive = receive
+        self._work = work
+        self._watching: asyncio.Task[None] | None = None
+        self._cancelled = False
+
+    async def receive(self) -> Message:
+        """The body, message by message; behind it nothing comes but that the client has gone."""
+        if self._watching is not None:
+            await asyncio.wait({self._watching})
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        if not message.get("more_body"):
+            self._watching = asyncio.ensure_future(self._until_gone())
+        return message
+
+    def has_cancelled(self) -> bool:
+        """Whether the work was cancelled for this reason and for no other."""
+        return self._cancelled and self._work is not None and not self._work.uncancel()
+
+    def end(self) -> None:
+        """The work is done: nobody is watched any more."""
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _until_gone(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if self._work is not None:
+            self._cancelled = True
+            self._work.cancel()

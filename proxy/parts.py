@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.backends.upstream.endpoint import Upstream
+from proxy.backends.upstream.endpoint import Relay, Upstream
 from proxy.types import (
     LLM,
     Checker,
@@ -30,6 +30,8 @@ class Model:
     checkers: Mapping[str, Checker]
     extractors: Mapping[Granularity, Extractor]
     forwarder: Upstream | None = None
+    relay: Relay | None = None
+    """Who passes answers to raw chats on as bytes, where the upstream's client can."""
     description: str = ""
     stream_mode: StreamMode | None = None
     prefill: bool = False

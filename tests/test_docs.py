@@ -78,8 +78,18 @@ def test_json_is_json_and_configuration_is_valid(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
+    prose = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", prose):
         assert (page.parent / target).exists(), target
+
+
+def test_the_papers_methods_run_from_an_unmodified_client(base_url: str, folder: Path) -> None:
+    done = run(f"{sys.executable} examples/papers.py", folder, OPENAI_BASE_URL=base_url)
+    assert done.returncode == 0, done.stderr
+    assert "1,642 metres.[1]" in done.stdout
+    assert "rounds: 1" in done.stdout
+    assert "CiteCheck: precision 0.5 recall 0.5" in done.stdout
+    assert "missing: [2]" in done.stdout
 
 
 @pytest.mark.parametrize("client", ["openai_client.py", "openai_stream.py"])

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from proxy.openai_api.profiles import PROFILES, ProfileName
 from proxy.openai_api.request import clean
-from proxy.steps.footer import footer_span
 from proxy.types import CitationStyle, Json
 from tests.openai_api.dressed import Dressed, dressed
 from tests.steps.drafts import chinese_replies, drafts, real_replies
@@ -47,9 +46,7 @@ def whole_message(reply: Dressed) -> tuple[Json, str]:
 
 def trimmed(reply: Dressed) -> tuple[Json, str]:
     """What the client itself has cut off stays off, unless a footer protected it."""
-    ends = reply.content.endswith(reply.draft[len(reply.draft.rstrip()) :])
-    protected = footer_span(reply.content) is not None and not ends
-    kept = reply.draft if protected or not reply.draft[-1:].isspace() else reply.draft.rstrip()
+    kept = reply.draft if reply.footer else reply.draft.rstrip()
     return {"role": "assistant", "content": reply.content.rstrip()}, kept
 
 

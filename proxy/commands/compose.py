@@ -16,9 +16,9 @@ from proxy.backends.extractors.clauses import ClauseExtractor
 from proxy.backends.extractors.llm import LLMExtractor
 from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.backends.upstream.embedded.model import DEMO, DESCRIPTIONS, EmbeddedLLM
-from proxy.backends.upstream.endpoint import Endpoint
+from proxy.backends.upstream.endpoint import Endpoint, Relay
 from proxy.backends.upstream.provider import make_upstream, missing_keys
-from proxy.backends.upstream.retry import Retrying
+from proxy.backends.upstream.retry import Retrying, RetryingRelay
 from proxy.commands.checkers import Checkers, load_checkers
 from proxy.errors import ConfigError
 from proxy.index import open_index
@@ -85,6 +85,8 @@ def compose(settings: Settings) -> Parts:
 
 def make_parts(settings: Settings, library: Library) -> Parts:
     """The parts over a library that is loaded; it stays its owner's to close."""
+    # Documents of one request may take long to encode: the searches of all others must not wait for that.
+    holding = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents")
     threshold = None if settings.retrieval.threshold == "auto" else settings.retrieval.threshold
     max_tokens = passage_tokens(library.encoder)
 
@@ -93,7 +95,7 @@ def make_parts(settings: Settings, library: Library) -> Parts:
 
     async def over_documents(documents: Sequence[Document], mode: RetrievalMode) -> Brought:
         loop = asyncio.get_running_loop()
-        passages, corpus = await loop.run_in_executor(library.thread, hold, documents)
+        passages, corpus = await loop.run_in_executor(holding, hold, documents)
         return Brought(over(corpus, mode), passages)
 
     def hold(documents: Sequence[Document]) -> tuple[tuple[Passage, ...], Corpus]:
@@ -113,6 +115,7 @@ def make_parts(settings: Settings, library: Library) -> Parts:
             if model.forwarder is not None:
                 await model.forwarder.close()
         checkers.close()
+        holding.shutdown(wait=True, cancel_futures=True)
 
     return Parts(models, retrievers, library.corpus.passages, over_documents, close)
 
@@ -139,12 +142,17 @@ def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> di
             checkers=checkers.over(llms[checking[upstream.name]], checking[upstream.name]),
             extractors=make_extractors(llms[extracting[upstream.name]], settings.claims.extractor),
             forwarder=forwarders.get(upstream.name),
+            relay=_relay(forwarders.get(upstream.name), upstream.max_retries),
             description=DESCRIPTIONS.get(upstream.model, ""),
             stream_mode=upstream.stream_mode,
             prefill=upstream.prefill,
         )
         for upstream in settings.upstreams
     }
+
+
+def _relay(client: object, max_retries: int) -> Relay | None:
+    return RetryingRelay(client, max_retries) if isinstance(client, Relay) else None
 
 
 def make_extractors(llm: LLM, settings: ExtractorSettings) -> dict[Granularity, Extractor]:

@@ -19,6 +19,10 @@ from proxy.settings import Server
 SHUTDOWN_SECONDS = 10
 """How long chats under way may take to end after a signal."""
 
+KEEP_ALIVE_SECONDS = 75
+"""How long an idle connection is kept: longer than clients' pools keep theirs, so that it's never the server
+that closes one on which a request is just being sent."""
+
 
 def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]) -> None:
     """Serves until a signal comes. The port is taken first: a busy one is known before models load."""
@@ -44,6 +48,9 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
             log_config=None,
             access_log=settings.server.log_level == "debug",
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            http="httptools",
+            ws="none",
             server_header=False,
         )
         uvicorn.Server(options).run(sockets=[listener])

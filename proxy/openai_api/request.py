@@ -134,14 +134,14 @@ def parse_chat(body: Json, api_key: str | None = None, signs: SignsOf | None = N
     if n is not None and not 1 <= n <= MAX_CHOICES:
         raise RequestError(f"`n` must be from 1 to {MAX_CHOICES}.", param="n")
     name = model.removesuffix(RAW) if model else None
-    forwarded = {
-        key: value for key, value in body.items() if key not in ("vouch", "stream", "stream_options")
-    }
+    raw = model is not None and model != name
+    ours = ("vouch",) if raw else _NOT_FORWARDED
+    forwarded = {key: value for key, value in body.items() if key not in ours}
     forwarded["messages"] = [clean(message, known) for message in messages]
     return ChatRequest(
         chat=Chat(forwarded, question=question(messages), api_key=api_key),
         model=name,
-        raw=model is not None and model != name,
+        raw=raw,
         stream=stream,
         include_usage=bool(stream_options.get("include_usage")),
         format="json" if _wants_json(body) else "markdown",

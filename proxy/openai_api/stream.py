@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from proxy.backends.upstream.wire import dumps
 from proxy.openai_api.response import Choice, message_fields, new_id
 from proxy.types import Json
 
@@ -18,7 +18,7 @@ _REPLY = frozenset({"id", "object", "created", "model", "choices", "usage"})
 
 def event(data: Json) -> bytes:
     """One event. JSON has no raw line breaks, so that it is one line always."""
-    return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+    return b"data: " + dumps(data) + b"\n\n"
 
 
 @dataclass(frozen=True, slots=True)

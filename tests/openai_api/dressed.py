@@ -42,6 +42,7 @@ class Dressed:
     draft: str
     whole: Json
     chunks: list[Json]
+    footer: str
 
     @property
     def content(self) -> str:
@@ -108,4 +109,6 @@ def rendered(
     )
     (choice,) = rendering
     chunks = profile.streamed(Chunks("m").rest(0, choice, reply.raw), choice.content)
-    return Dressed(draft, profile.whole(completion(answer, rendering)), list(chunks))
+    whole = profile.whole(completion(answer, rendering))
+    footer = whole["choices"][0]["message"]["content"].removeprefix(choice.content)
+    return Dressed(draft, whole, list(chunks), footer)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from proxy.errors import UpstreamError
-from proxy.types import LLM, Json
+from proxy.types import LLM, Chat, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,19 @@ class Forwarded:
     async def aclose(self) -> None:
         """Hangs up."""
         await self.close()
+
+
+@runtime_checkable
+class Relay(Protocol):
+    """What can pass an upstream's own answer to a chat on, byte by byte."""
+
+    async def relay(self, chat: Chat) -> Forwarded:
+        """POSTs `chat.body` as it is, but for the model's name; its `stream` says how the answer shall come.
+
+        Returns once the answer's first bytes are there. Raises `errors.UpstreamError` for anything but a
+        success. `body` ends at an event's line, and raises `errors.UpstreamError` when a stream breaks off.
+        """
+        ...
 
 
 class Upstream(LLM, Protocol):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -17,9 +16,10 @@ from proxy.backends.upstream.endpoint import Endpoint, Forwarded
 from proxy.backends.upstream.errors import from_answer, from_event, is_error, passed_on
 from proxy.backends.upstream.events import FRAMING, Chunks
 from proxy.backends.upstream.provider import own_name
+from proxy.backends.upstream.relayed import require, whole_lines
 from proxy.backends.upstream.reply import as_chunk, to_reply
-from proxy.backends.upstream.transport import new_session, proxy_for, translated
-from proxy.backends.upstream.wire import loads
+from proxy.backends.upstream.transport import StaleConnectionError, new_session, proxy_for, translated
+from proxy.backends.upstream.wire import dumps, loads
 from proxy.errors import ConfigError, NotFoundError, UpstreamError, UpstreamProtocolError
 from proxy.types import Chat, Json, Reply
 
@@ -27,7 +27,12 @@ CHAT = "chat/completions"
 FORWARDED = frozenset({"embeddings", "completions", "moderations", "images/generations"})
 """Routes that take and give no chat, so that there is nothing to check."""
 
+EVENT_STREAM = "text/event-stream"
+
 MAX_ERROR_BYTES = 65_536
+
+LARGE = 65_536
+"""Bytes from which on a body goes out in pieces."""
 
 LINGER = 0.1
 """Seconds that a stream may take to end after `[DONE]` before its connection is given up."""
@@ -44,6 +49,10 @@ class HTTPUpstream:
         """Raises `ConfigError` where `endpoint` has no http(s) address, or a key that can't be sent."""
         self._endpoint = endpoint
         self._base = _base(endpoint)
+        self._urls = {
+            route: self._base.with_path(f"{self._base.path}/{route}").with_query(self._base.query)
+            for route in (CHAT, *FORWARDED)
+        }
         self._proxy = proxy_for(self._base)
         self._model = own_name(endpoint.model)
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=endpoint.connect_timeout)
@@ -84,16 +93,30 @@ class HTTPUpstream:
         if route not in FORWARDED:
             raise NotFoundError(f"No such route: /v1/{route}. Passed on are {', '.join(sorted(FORWARDED))}.")
         named = {"model": self._model} if "model" in body else {}
-        sent = {**body, **named}
-        response = await self._post(route, sent, api_key, self._deadline())
+        response = await self._post(route, {**body, **named}, api_key, self._deadline())
+        return _forwarded(response, self._pieces(response))
 
-        async def close() -> None:
+    async def relay(self, chat: Chat) -> Forwarded:
+        """The chat's answer, byte by byte. See `endpoint.Relay`.
+
+        `endpoint.timeout` bounds the wait for the first bytes and then for each further piece: here a comment
+        in a stream is a sign of life. A server that can't stream and answers with a whole completion gives
+        one event.
+        """
+        deadline, stream = self._deadline(), bool(chat.body.get("stream"))
+        sent = {**self._endpoint.params, **chat.body, "model": self._model}
+        response = await self._post(CHAT, sent, chat.api_key, deadline)
+        try:
+            if stream and response.content_type == "application/json":
+                chunk = as_chunk(await self._json(response, chat.api_key, deadline))
+                events = (b"data: " + dumps(chunk) + b"\n\n", b"data: [DONE]\n\n")
+                return _forwarded(response, _one_by_one(events), {"content-type": EVENT_STREAM})
+            first = await self._first(response, chat.api_key, deadline, stream=stream)
+        except BaseException:
             response.close()
-
-        headers = {"content-type": response.headers.get("content-type", "application/json")}
-        return Forwarded(
-            response.status, headers | passed_on(response.headers), self._relayed(response), close
-        )
+            raise
+        pieces = self._pieces(response, first)
+        return _forwarded(response, whole_lines(pieces, self._endpoint.where) if stream else pieces)
 
     async def close(self) -> None:
         """Closes the pool, where it is our own."""
@@ -123,16 +146,14 @@ class HTTPUpstream:
         """The open answer, a success by its status. Who gets it closes it."""
         key = self._endpoint.key(client_key)
         authorization = {"authorization": f"Bearer {key}"} if key else {}
+        headers = {"content-type": "application/json", **authorization, **self._endpoint.headers}
         with translated(self._endpoint):
             async with asyncio.timeout_at(deadline):
-                response = await self._opened().post(
-                    self._base.with_path(f"{self._base.path}/{route}").with_query(self._base.query),
-                    data=io.BytesIO(json.dumps(body).encode()),  # goes out in pieces, also where it is large
-                    headers={"content-type": "application/json", **authorization, **self._endpoint.headers},
-                    timeout=self._timeout,
-                    proxy=self._proxy,
-                    allow_redirects=False,
-                )
+                data = dumps(body)
+                try:
+                    response = await self._send(route, data, headers)
+                except StaleConnectionError:
+                    response = await self._send(route, data, headers)
         if 200 <= response.status < 300:
             return response
         try:
@@ -142,6 +163,16 @@ class HTTPUpstream:
         finally:
             response.close()
         raise from_answer(response.status, _lenient(data), response.headers, self._endpoint, client_key)
+
+    async def _send(self, route: str, data: bytes, headers: Json) -> aiohttp.ClientResponse:
+        return await self._opened().post(
+            self._urls[route],
+            data=data if len(data) < LARGE else io.BytesIO(data),
+            headers=headers,
+            timeout=self._timeout,
+            proxy=self._proxy,
+            allow_redirects=False,
+        )
 
     async def _json(self, response: aiohttp.ClientResponse, client_key: str | None, deadline: float) -> Any:
         raw = loads(await self._read(response, self._endpoint.max_reply_bytes, deadline))
@@ -176,14 +207,35 @@ class HTTPUpstream:
             yield chunk
         await self._drain(response)
 
-    async def _relayed(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async def _first(
+        self, response: aiohttp.ClientResponse, client_key: str | None, deadline: float, *, stream: bool
+    ) -> bytes:
+        """An answer's first bytes, behind which it is going to be a success: an error that comes in place of
+        a reply is raised. The whole answer, where that takes all of it to tell."""
+        first = await self._piece(response, deadline)
+        require(first, self._endpoint.where, stream=stream)
+        if b'"error"' not in first:
+            return first
+        if stream:
+            next(Chunks(self._endpoint, client_key).feed(first), None)
+            return first
+        whole = first + await self._read(response, self._endpoint.max_reply_bytes, deadline)
+        raw = loads(whole)
+        if isinstance(raw, dict) and is_error(raw):
+            raise from_event(raw, self._endpoint, client_key)
+        return whole
+
+    async def _pieces(self, response: aiohttp.ClientResponse, first: bytes = b"") -> AsyncIterator[bytes]:
+        """All that comes behind `first`, and that before it."""
         left = self._endpoint.max_reply_bytes * FRAMING
         try:
-            while piece := await self._piece(response, self._deadline()):
+            piece = first or await self._piece(response, self._deadline())
+            while piece:
                 left -= len(piece)
                 if left < 0:
                     raise UpstreamProtocolError(f"The answer of {self._endpoint.where} is too large.")
                 yield piece
+                piece = await self._piece(response, self._deadline())
         finally:
             response.close()
 
@@ -207,6 +259,21 @@ class HTTPUpstream:
         if self._session is None:
             self._session = new_session()
         return self._session
+
+
+def _forwarded(
+    response: aiohttp.ClientResponse, body: AsyncIterator[bytes], more: Mapping[str, str] | None = None
+) -> Forwarded:
+    async def close() -> None:
+        response.close()
+
+    headers = {"content-type": response.headers.get("content-type", "application/json")}
+    return Forwarded(response.status, {**headers, **passed_on(response.headers), **(more or {})}, body, close)
+
+
+async def _one_by_one(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
 
 
 def _base(endpoint: Endpoint) -> URL:

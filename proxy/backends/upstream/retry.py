@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
 
 from proxy.backends.upstream.closing import closing
+from proxy.backends.upstream.endpoint import Forwarded, Relay
 from proxy.backends.upstream.errors import BrokenOffError
 from proxy.errors import UpstreamConnectionError, UpstreamError, UpstreamProtocolError, UpstreamTimeoutError
 from proxy.types import LLM, Chat, Json, Reply
@@ -18,6 +20,8 @@ LONGEST = 5.0
 """Seconds that any pause is at most. An upstream that asks for more is not asked again."""
 
 _STATUSES = frozenset({500, 502, 503, 504})
+
+T = TypeVar("T")
 
 
 class Retrying:
@@ -37,12 +41,7 @@ class Retrying:
 
     async def complete(self, chat: Chat) -> Reply:
         """The whole reply at once."""
-        for attempt in range(self._max_retries):
-            try:
-                return await self._llm.complete(chat)
-            except UpstreamError as error:
-                await self._pause(attempt, error)
-        return await self._llm.complete(chat)
+        return await _retried(lambda: self._llm.complete(chat), self._max_retries, self._uniform)
 
     async def stream(self, chat: Chat) -> AsyncIterator[Json]:
         """The reply as chunks."""
@@ -56,16 +55,40 @@ class Retrying:
             except UpstreamError as error:
                 if begun or attempt == self._max_retries:
                     raise
-                await self._pause(attempt, error)
+                await _pause(attempt, error, self._uniform())
             else:
                 return
 
-    async def _pause(self, attempt: int, error: UpstreamError) -> None:
-        """Waits, or raises `error` where asking again is no use."""
-        seconds = pause(attempt, error, self._uniform())
-        if seconds is None:
-            raise error
-        await asyncio.sleep(seconds)
+
+class RetryingRelay:
+    """The same answers, after at most `max_retries` more calls, as `Retrying` makes them."""
+
+    def __init__(self, inner: Relay, max_retries: int, uniform: Callable[[], float] = random.random) -> None:
+        """`uniform` gives the jitter, in [0, 1)."""
+        self._inner = inner
+        self._max_retries = max_retries
+        self._uniform = uniform
+
+    async def relay(self, chat: Chat) -> Forwarded:
+        """The answer, from its first bytes on."""
+        return await _retried(lambda: self._inner.relay(chat), self._max_retries, self._uniform)
+
+
+async def _retried(call: Callable[[], Awaitable[T]], max_retries: int, uniform: Callable[[], float]) -> T:
+    for attempt in range(max_retries):
+        try:
+            return await call()
+        except UpstreamError as error:
+            await _pause(attempt, error, uniform())
+    return await call()
+
+
+async def _pause(attempt: int, error: UpstreamError, jitter: float) -> None:
+    """Waits, or raises `error` where asking again is no use."""
+    seconds = pause(attempt, error, jitter)
+    if seconds is None:
+        raise error
+    await asyncio.sleep(seconds)
 
 
 def pause(attempt: int, error: UpstreamError, jitter: float) -> float | None:

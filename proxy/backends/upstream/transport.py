@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from weakref import WeakSet
 
 import aiohttp
+from aiohttp.connector import Connection
 from yarl import URL
 
 from proxy import __version__
@@ -27,11 +30,45 @@ KEEP_ALIVE = 4.0
 that no call goes out on a connection that is just being closed."""
 
 
+STALE = 1.0
+"""Seconds within which a connection breaks that the server had closed while it was idle."""
+
+
+class StaleConnectionError(aiohttp.ClientConnectionError):
+    """A connection of the pool that the server closed before it answered this call: it just went idle for too
+    long, and has not seen the call."""
+
+
+def _response_class() -> type[aiohttp.ClientResponse]:
+    used = WeakSet[object]()
+
+    class Response(aiohttp.ClientResponse):
+        """Tells whether the connection that broke before an answer had carried one already."""
+
+        async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+            """Waits for the answer's head. Raises `StaleConnectionError` beside aiohttp's own."""
+            protocol, begun = connection.protocol, time.monotonic()
+            try:
+                response = await super().start(connection)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionResetError) as error:
+                if protocol in used and time.monotonic() - begun < STALE:
+                    raise StaleConnectionError from error
+                raise
+            used.add(protocol)
+            return response
+
+    return Response
+
+
 def new_session() -> aiohttp.ClientSession:
-    """A pool on the running loop. No cookies: one client's must not reach another's call."""
+    """A pool on the running loop. No cookies: one client's must not reach another's call.
+
+    It raises `StaleConnectionError` where it is worth asking once more.
+    """
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=POOL_SIZE, keepalive_timeout=KEEP_ALIVE),
         cookie_jar=aiohttp.DummyCookieJar(),
+        response_class=_response_class(),
         headers={"user-agent": f"vouch/{__version__}"},
     )
 
@@ -119,6 +156,7 @@ _KINDS: Mapping[str, Callable[[Exception, Endpoint], UpstreamError]] = {
     "ClientConnectorCertificateError": _certificate,
     "ServerFingerprintMismatch": _certificate,
     "ServerDisconnectedError": _disconnected,
+    "StaleConnectionError": _disconnected,
     "UploadAbortedError": _disconnected,
     "ClientConnectionResetError": _disconnected,
     "ClientConnectionError": _unreachable,
