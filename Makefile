@@ -14,7 +14,7 @@ serve: $(RUN) index/manifest.json  ## serve the examples' index, or what config.
 	@$(BIN)/vouch serve
 
 test: $(DEV)  ## all tests: no network, no GPU, no key
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: $(DEV)
 	@$(BIN)/ruff check .

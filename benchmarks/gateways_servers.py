@@ -24,7 +24,7 @@ KEY = f"sk-{secrets.token_hex(24)}"
 ON_LOOPBACK = (
     "data:text/javascript,import{Server}from'node:net';const listen=Server.prototype.listen;"
     "Server.prototype.listen=function(port,host,...rest)"
-    "{return listen.call(this,port,host??'127.0.0.1',...rest)}"
+    "{return listen.call(this,port,host||'127.0.0.1',...rest)}"
 )
 """Portkey's gateway has no option for the address that it listens on."""
 

@@ -1,14 +1,13 @@
-"""Replies that come back in the next turn: the upstream sees what it wrote, whatever the client made of it."""
+"""Replies that come back in the next turn: the upstream sees what it wrote, whatever clients made of it."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from itertools import product
 from typing import get_args
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.openai_api.profiles import PROFILES, ProfileName
@@ -79,7 +78,7 @@ def seen(message: Json, sign: str) -> str:
 def test_real_replies_come_back_as_they_were_written(
     name: ProfileName, client: Callable[[Dressed], tuple[Json, str]]
 ) -> None:
-    texts = real_replies()[:: SHARE] + chinese_replies()[:: SHARE]
+    texts = real_replies()[::SHARE] + chinese_replies()[::SHARE]
     combinations = list(product(STYLES, SIGNS))
     for seed, text in enumerate(texts):
         style, sign = combinations[seed % len(combinations)]
@@ -89,7 +88,7 @@ def test_real_replies_come_back_as_they_were_written(
         assert seen(message, sign) == draft
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     drafts(),
     st.sampled_from(list(PROFILES)),
@@ -110,3 +109,64 @@ def test_any_markdown_comes_back_as_it_was_written(
     assert "".join(reply.pieces) == reply.content
     message, draft = client(reply)
     assert seen(message, sign) == draft
+
+
+def turn(content: str, role: str = "assistant") -> Json:
+    return {"role": role, "content": content}
+
+
+def test_brackets_that_are_nobody_s_citations_stay() -> None:
+    text = "Use `x[1]` or x[0]:\n\n```py\ny = [1]\nz = y[1]\n```\n\nThe array is [1, 2].\n\n$a[1]$ and see [2](http://b.c)"
+    assert clean(turn(text), SIGNS) == turn(text)
+
+
+def test_what_others_say_is_never_touched() -> None:
+    reply = dressed("Paris is big. It is old.", "markdown", sign="[?]")
+    for role in ("user", "system", "tool", "developer"):
+        message = {**turn(reply.content, role), "sources": [1], "annotations": []}
+        assert clean(message, ["[?]"]) is message
+
+
+def test_fields_that_are_not_ours_stay() -> None:
+    message = {**turn("Paris."), "tool_calls": [{"id": "1"}], "name": "n", "reasoning_content": "r"}
+    assert clean({**message, "sources": [], "citations": []}) == message
+    image = {"type": "image_url", "image_url": {"url": "data:,"}}
+    assert clean({"role": "assistant", "content": [image, {"type": "text", "text": "Paris.[1]"}]}) == {
+        "role": "assistant",
+        "content": [image, {"type": "text", "text": "Paris."}],
+    }
+    assert clean(
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "Paris."}, {"type": "text", "text": "[1]"}],
+        }
+    ) == {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Paris."}],
+    }
+    assert clean({"role": "assistant", "content": None}) == {"role": "assistant", "content": None}
+
+
+OWN_LIST = "Paris is big.\n\n---\n\n- [1] [Paris](https://p.example)\n- [2] [Rome](https://r.example)"
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_list_of_sources_that_the_model_itself_wrote_stays(name: ProfileName) -> None:
+    assert clean(turn(OWN_LIST)) == turn(OWN_LIST)
+    for seed in range(5):
+        reply = dressed(OWN_LIST, name, seed=seed)
+        assert seen(turn(reply.content), "") == OWN_LIST
+
+
+def test_a_model_s_own_list_of_the_very_numbers_that_we_marked_is_taken_for_ours() -> None:
+    marked = OWN_LIST.replace("big.", "big.[1][2]")
+    assert clean(turn(marked)) == turn("Paris is big.")
+    assert clean(turn(OWN_LIST.replace("big.", "big.[1]"))) == turn(OWN_LIST)
+
+
+@pytest.mark.parametrize(
+    "unit", ["\n\n---\n\n- [1] a", "[?]", "x.[1][?] ", "\r\n", "a.[1]\r\n", "- [1] [a](b)\n"]
+)
+def test_cleaning_any_repetition_comes_to_an_end(unit: str) -> None:
+    text = unit * (100_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
+    assert len(clean(turn(text), SIGNS)["content"]) <= len(text)

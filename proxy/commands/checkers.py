@@ -11,6 +11,7 @@ from typing import Protocol
 from proxy.backends.checkers.batching import Batching
 from proxy.backends.checkers.cache import Cached
 from proxy.backends.checkers.cascade import Cascade, Step
+from proxy.backends.checkers.gathering import Gathering
 from proxy.backends.checkers.llm import LLMChecker
 from proxy.errors import ConfigError
 from proxy.settings import NEEDED, CheckerName
@@ -54,7 +55,7 @@ class Checkers:
 
     def _llm(self, llm: LLM, name: str) -> Checker:
         asked = self.settings.llm
-        checker = LLMChecker(
+        checker: Checker = LLMChecker(
             llm,
             prompt=asked.prompt,
             claims_per_call=asked.claims_per_call,
@@ -62,6 +63,8 @@ class Checkers:
             timeout=asked.timeout,
             params=asked.params,
         )
+        if asked.claims_per_call > 1:
+            checker = Gathering(checker)
         version = json.dumps(["llm", name, asked.prompt, asked.claims_per_call, asked.params], default=str)
         return cached(checker, version, self.settings) if self.settings.cache_llm else checker
 

@@ -117,19 +117,18 @@ PROFILES: Mapping[ProfileName, Profile] = {
 
 
 def choose_profile(
-    asked: ProfileName | None, header: str | None, alias: ProfileName | None, configured: ProfileName
-) -> ProfileName:
-    """The profile of a request: the one in its body, else in its header, else in the model's name, else the
-    configured one. Raises `RequestError` for a header that names none."""
-    if asked is not None:
-        return asked
-    if header is None or not header.strip():
-        return alias or configured
-    named = _named(header)
+    asked: ProfileName | None, header: str | None, alias: ProfileName | None
+) -> ProfileName | None:
+    """The profile that a request names: in its body, else in its header, else behind the model's name; None
+    where it names none. Raises `RequestError` for a header that is no profile's name."""
+    given = (header or "").strip()
+    if asked is not None or not given:
+        return asked or alias
+    named = _named(given)
     if named is None:
-        near = difflib.get_close_matches(header.strip(), PROFILES, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(given, PROFILES, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(PROFILES)}."
-        raise RequestError(f"{HEADER}: there is no profile {header.strip()!r}. {hint}", param=HEADER)
+        raise RequestError(f"{HEADER}: there is no profile {given!r}. {hint}", param=HEADER)
     return named
 
 
@@ -141,7 +140,7 @@ def split_alias(model: str) -> tuple[str, ProfileName | None]:
 
 
 def _named(text: str) -> ProfileName | None:
-    return next((name for name in PROFILES if name == text.strip()), None)
+    return next((name for name in PROFILES if name == text), None)
 
 
 def _chunk(like: Json, delta: Json) -> Json:

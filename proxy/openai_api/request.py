@@ -183,9 +183,11 @@ def clean(message: Json, signs: Sequence[str] = ()) -> Json:
 
 
 def _bare_parts(parts: list[Any], signs: Sequence[str]) -> list[Any]:
-    """The parts, whose texts are one text: a client may have kept a stream's pieces as they came."""
+    """The parts, whose texts are one text: a client may have kept a stream's pieces as they came. One that was
+    ours alone is left out: some upstreams refuse empty ones."""
     texts = iter(bare([part["text"] for part in parts if _is_text(part)], signs))
-    return [{**_without_ours(part), "text": next(texts)} if _is_text(part) else part for part in parts]
+    shown = [({**_without_ours(part), "text": next(texts)} if _is_text(part) else part) for part in parts]
+    return [now for now, part in zip(shown, parts, strict=True) if now == part or now.get("text") != ""]
 
 
 def _without_ours(value: Json) -> Json:

@@ -98,17 +98,17 @@ class Incremental:
         """Reads the window up to its last whole word with all that may follow, and keeps what is agreed on."""
         if self._allowed < 0:
             return
-        self._watch.looked()
         fresh = "".join(self._unread)
         self._unread = []
         awaited, before = self._awaited, self._window.raw
         self._window = replace(self._window, raw=before + fresh)
         if awaited and awaited not in before[-len(awaited) :] + fresh:
-            return
+            return self._watch.looked(wanting=False)
         whole = _whole_words(self._window.raw)
         agreement = agreed(self._read, whole, self._suffixes(whole), self._known())
         self._doubt, self._wanting = agreement.doubt, agreement.wanting
         self._awaited = displays(whole).get(agreement.doubt or "")
+        self._watch.looked(wanting=self._wanting)
         if agreement.doubt is None and self._extends(agreement):
             self._settle(agreement)
             self._shorten(whole, agreement)

@@ -34,8 +34,10 @@ class Watch:
             self._since = piece[trigger.start() :]
         return _WORD_END.search(piece) is not None and _READY.search(self._since) is not None
 
-    def looked(self) -> None:
-        """The text was looked at: a stop counts only if nothing followed it yet."""
-        last = max(self._since.rfind(stop) for stop in _STOPS)
+    def looked(self, *, wanting: bool) -> None:
+        """The text was looked at. A stop counts again once a word is behind it; a line end, where one is needed.
+        """
+        last = max(self._since.rfind(stop) for stop in (_STOPS + "\n" if wanting else _STOPS))
         tail = self._since[last:] if last >= 0 else ""
+        tail = f". {tail[1:]}" if tail[:1] == "\n" else tail
         self._since = "" if _READY.search(tail) else tail

@@ -77,6 +77,7 @@ def _cuts(text: str, claims: tuple[Claim, ...], end: int) -> Iterator[_Cut]:
         else:
             yield _Cut(kept[-1].start, text[start : first.start])
     limit = kept[-1].start if kept else end
+    yield _Cut(text.rfind("\n", 0, max(0, limit - 1)) + 1)
     line = limit
     while (line := text.rfind("\n", 0, line)) >= 0:
         if not text[line + 1 : line + 2].isspace() and line + 1 < end:

@@ -97,7 +97,7 @@ def test_a_bad_request_is_refused_by_name(
 def test_what_the_upstream_gets_wrong_is_told_apart(
     base_url: str, upstream: Upstream, behaviour: Any, status: int, code: str
 ) -> None:
-    upstream.enqueue(behaviour)
+    upstream.enqueue(behaviour, behaviour)  # a connection that was in use before is given a second chance
     got, headers, answer = curl(f"{base_url}/chat/completions", {"model": "test", "messages": HELLO})
     assert (got, answer["error"]["code"]) == (status, code)
     assert headers.get("retry-after") == getattr(behaviour, "retry_after", None)

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
+from proxy.commands.compose import Library
 from tests.http.facts import FALSE, GREETING, TRUE, TRUE_TOO, UNKNOWN
+from tests.serving import serving, settings_for
 from tests.upstream import Reply, Upstream, tool_calls
 
 TOWER = (
@@ -204,3 +206,13 @@ def test_what_is_wrong_is_named(client: OpenAI, upstream: Upstream, wrong: dict[
     with pytest.raises(Exception, match=next(iter(wrong))):
         ask(client, **wrong)
     assert not upstream.requests
+
+
+def test_claims_about_one_passage_are_asked_about_together(corpus: Library, upstream: Upstream) -> None:
+    checker = {"name": "llm", "llm": {"claims_per_call": 10, "prompt": "refchecker"}}
+    settings = settings_for(upstream.url, checker=checker, regeneration={"max_rounds": 0})
+    upstream.enqueue(Reply(f"{TRUE} {TRUE_TOO} {UNKNOWN}"), Reply("1: Entailment\n2: Entailment\n3: Neutral"))
+    with serving(settings, corpus) as base_url, OpenAI(base_url=base_url, api_key="none") as client:
+        reply = ask(client, documents=[{"text": f"{TOWER} {IRON}"}], stream_mode="buffer")
+    assert verdicts(reply) == ["supported", "supported", "unsupported"]
+    assert len(upstream.requests) == 2

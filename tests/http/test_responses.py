@@ -96,9 +96,7 @@ def test_usage_is_counted_under_its_names_here(client: OpenAI, upstream: Upstrea
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (10, 20, 30)
     assert usage.input_tokens_details.cached_tokens == 4
     assert usage.output_tokens_details.reasoning_tokens == 7
-    assert usage.model_extra == {
-        "verification": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
-    }
+    assert usage.model_extra == {"verification": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}}
 
 
 def test_the_stream_says_what_the_whole_response_would(
@@ -216,7 +214,11 @@ def test_tool_calls_go_there_and_back(client: OpenAI, base_url: str, upstream: U
     upstream.enqueue(TRUE)
     answers = [
         {"type": "function_call_output", "call_id": "call_0", "output": "one"},
-        {"type": "function_call_output", "call_id": "call_1", "output": [{"type": "input_text", "text": "2"}]},
+        {
+            "type": "function_call_output",
+            "call_id": "call_1",
+            "output": [{"type": "input_text", "text": "2"}],
+        },
     ]
     respond(client, [{"role": "user", "content": QUESTION}, *output, *answers], tools=[LOOK_UP])
     asked, said, one, two = upstream.requests[2].body["messages"]
@@ -452,7 +454,9 @@ def test_heartbeats_keep_a_waiting_stream_open(corpus: Library, upstream: Upstre
             client.responses.stream(model="test", input=QUESTION) as helper,
         ):
             final = helper.get_final_response()
-    beats = [event for event in told[2:] if event["type"] == "response.in_progress" or event.get("delta") == ""]
+    beats = [
+        event for event in told[2:] if event["type"] == "response.in_progress" or event.get("delta") == ""
+    ]
     assert len(beats) >= 3
     assert "".join(deltas(told)) == final.output_text == f"{TRUE}[1]"
 
@@ -461,7 +465,10 @@ def test_a_raw_model_answers_unchecked(client: OpenAI, base_url: str, upstream: 
     search = {
         "content": FALSE,
         "annotations": [
-            {"type": "url_citation", "url_citation": {"url": "u", "title": "t", "start_index": 0, "end_index": 2}}
+            {
+                "type": "url_citation",
+                "url_citation": {"url": "u", "title": "t", "start_index": 0, "end_index": 2},
+            }
         ],
     }
     upstream.enqueue(Reply(search), FALSE)

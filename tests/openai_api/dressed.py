@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.openai_api.profiles import PROFILES, ProfileName
-from proxy.openai_api.response import Choice, Dress, choices, completion
+from proxy.openai_api.response import Dress, choices, completion
 from proxy.openai_api.stream import Chunks
 from proxy.pipeline import Answer
 from proxy.steps.reading import reader
@@ -91,24 +91,27 @@ def rendered(
     name: ProfileName,
     style: CitationStyle | None = None,
     sign: str = "",
-    **dress: object,
+    *,
+    numbers: Mapping[str, int] | None = None,
+    url: str = "",
+    annotations: Sequence[Json] = (),
 ) -> Dressed:
-    """The findings as the profile shows them."""
+    """The findings as the profile shows them. `url` is that of passages without one, `annotations` are the
+    upstream's own."""
     profile = PROFILES[name]
-    shown = style or profile.style or "brackets"
-    raw: Json = {"message": {"role": "assistant", "content": draft}, "finish_reason": "stop"}
+    theirs = {"annotations": list(annotations)} if annotations else {}
+    raw: Json = {"message": {"role": "assistant", "content": draft, **theirs}, "finish_reason": "stop"}
     attempt = Attempt(Draft(draft, raw, editable), Usage(), tuple(findings))
     reply = Reply((attempt.draft,), Usage(), {"id": "x", "choices": [raw]})
     answer = Answer(reply, (Outcome((attempt,), 0),))
-    rendering: list[Choice] = choices(
-        answer,
-        Dress(
-            lambda one: f"http://here/v1/references/{one.id}", shown, sign=sign if profile.signs else "", **dress  # type: ignore[arg-type]
-        ),
-        fail_closed=False,
+    dress = Dress(
+        lambda one: url or f"http://here/v1/references/{one.id}",
+        style or profile.style or "brackets",
+        numbers or {},
+        sign if profile.signs else "",
     )
-    (choice,) = rendering
-    chunks = profile.streamed(Chunks("m").rest(0, choice, reply.raw), choice.content)
-    whole = profile.whole(completion(answer, rendering))
-    footer = whole["choices"][0]["message"]["content"].removeprefix(choice.content)
+    shown = choices(answer, dress, fail_closed=False)
+    whole = profile.whole(completion(answer, shown))
+    chunks = profile.streamed(Chunks("m").rest(0, shown[0], reply.raw), shown[0].content)
+    footer = whole["choices"][0]["message"]["content"].removeprefix(shown[0].content)
     return Dressed(draft, whole, list(chunks), footer)

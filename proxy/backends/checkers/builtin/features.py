@@ -17,6 +17,7 @@ from proxy.backends.checkers.builtin.polarity import (
     negated_near,
     strong_missing,
 )
+from proxy.backends.checkers.builtin.quantities import Told, otherwise, read_quantities
 from proxy.backends.checkers.builtin.tokens import Token
 from proxy.backends.checkers.builtin.words import HAN_PLACES
 
@@ -80,6 +81,7 @@ class Comparison:
     `matched` says per token of the claim how far the window says it, from 0 to 1; `content` are the
     indexes of the tokens that count, `lost` those of them that the window does not say at all. `scope` are
     the tokens of all that a Chinese claim may be put together from; without it that is the window alone.
+    `told` are the quantities and dates in there.
     """
 
     claim: ClaimView
@@ -89,6 +91,12 @@ class Comparison:
     content: tuple[int, ...]
     lost: tuple[int, ...]
     scope: tuple[Token, ...] = ()
+    told: tuple[Told, ...] = ()
+
+    @property
+    def otherwise(self) -> tuple[Told, tuple[Told, ...]] | None:
+        """A quantity or date of a Chinese claim that its evidence has otherwise, with what it has instead."""
+        return otherwise(read_quantities(self.claim.text), self.told) if self.told else None
 
     @property
     def denied(self) -> bool:
@@ -99,11 +107,12 @@ class Comparison:
 
     @property
     def unsaid(self) -> bool:
-        """Whether the evidence lacks what a claim turns on: an English negation; a Chinese place; or a word,
-        nearly, of a short Chinese claim, in which the regression sees no more than a character missing."""
+        """Whether the evidence lacks what a claim turns on: an English negation; a Chinese quantity, date or
+        place; or a word, nearly, of a short Chinese claim, in which the regression sees no more than a
+        character missing."""
         if self.claim.language == "en":
             return negations(self)[0]
-        if any(place in self.claim.text and not self._has(place) for place in HAN_PLACES):
+        if self.otherwise or any(place in self.claim.text and not self._has(place) for place in HAN_PLACES):
             return True
         said = sum(self.matched[at] for at in self.content)
         return len(self.content) <= _SHORT_HAN and said < _SHORT_HAN_RECALL * len(self.content)
@@ -132,13 +141,17 @@ class Comparison:
 
 
 def compare(
-    claim: ClaimView, found: Found, near: frozenset[str], scope: tuple[Token, ...] = ()
+    claim: ClaimView,
+    found: Found,
+    near: frozenset[str],
+    scope: tuple[Token, ...] = (),
+    told: tuple[Told, ...] = (),
 ) -> Comparison:
     """Holds a claim against a window; `near` are the keys of the sentences around it and of the title."""
     matched = tuple(matches(claim.tokens, found))
     content = tuple(at for at, weight in enumerate(claim.weights) if weight > 0)
     lost = tuple(at for at in content if not matched[at])
-    return Comparison(claim, found, near, matched, content, lost, scope)
+    return Comparison(claim, found, near, matched, content, lost, scope, told)
 
 
 def features(comparison: Comparison) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ from proxy.backends.checkers.builtin.claims import ClaimView, Lexicon, read_clai
 from proxy.backends.checkers.builtin.excerpt import Extract, excerpt, excerpt_text
 from proxy.backends.checkers.builtin.features import Comparison, compare
 from proxy.backends.checkers.builtin.matching import read_window
+from proxy.backends.checkers.builtin.quantities import Told, read_quantities
 from proxy.backends.checkers.builtin.scaffolding import without_scaffolding
 from proxy.backends.checkers.builtin.scope import scope
 from proxy.backends.checkers.builtin.tokens import Token, tokenize
@@ -67,7 +68,7 @@ class Reading:
         near = frozenset(token.key for token in (*_around(evidence, window), *title))
         wider = scope(claim.tokens, evidence, window) if claim.language == "zh" else ()
         return Read(
-            compare(claim, found, near, wider),
+            compare(claim, found, near, _tokens_of(evidence, wider), _quantities_of(evidence, wider)),
             (evidence.sentences[window.first][0], evidence.sentences[window.last][1]),
             tuple(_extracts(claim, evidence, window, pair.title)),
         )
@@ -153,6 +154,16 @@ def _around(evidence: EvidenceView, window: Window) -> list[Token]:
         if evidence.pages[at] == page
         for token in _tokens(evidence, Window(at, at))
     ]
+
+
+def _tokens_of(evidence: EvidenceView, sentences: Sequence[int]) -> tuple[Token, ...]:
+    return tuple(token for at in sentences for token in _tokens(evidence, Window(at, at)))
+
+
+def _quantities_of(evidence: EvidenceView, sentences: Sequence[int]) -> tuple[Told, ...]:
+    return tuple(
+        told for at in sentences for told in read_quantities(evidence.text, *evidence.sentences[at])
+    )
 
 
 def _tokens(evidence: EvidenceView, window: Window) -> Sequence[Token]:

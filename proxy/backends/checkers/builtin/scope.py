@@ -16,9 +16,9 @@ _BUDGET = 600
 """Tokens of the scope; the window and its surroundings are kept whatever their length."""
 
 
-def scope(claim: Sequence[Token], evidence: EvidenceView, window: Window) -> tuple[Token, ...]:
-    """The tokens of the window, of what surrounds it, and of the sentences of its page that say most of the
-    claim, in the order of the text.
+def scope(claim: Sequence[Token], evidence: EvidenceView, window: Window) -> tuple[int, ...]:
+    """The indexes of the window's sentences, of what surrounds it, and of the sentences of its page that say
+    most of the claim, in the order of the text.
 
     A sentence that has little in common with the claim stays out, so that other text beside the evidence
     changes nothing. Linear in the evidence.
@@ -40,7 +40,7 @@ def scope(claim: Sequence[Token], evidence: EvidenceView, window: Window) -> tup
         if left < 0 or shared[at] < _SHARED:
             break
         chosen.add(at)
-    return tuple(token for at in sorted(chosen) for token in evidence.tokens[slice(*evidence.bounds[at])])
+    return tuple(sorted(chosen))
 
 
 def _length(evidence: EvidenceView, at: int) -> int:
