@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.gateways_load import Figures, Load, Target
+from benchmarks.gateways_load import WORD, Figures, Load, Target
 from benchmarks.gateways_servers import (
     KEY,
     Running,
@@ -33,9 +33,9 @@ from benchmarks.gateways_servers import (
     vouch,
 )
 
-CHUNKS = 200
-TEXT = " ".join(["words"] * (CHUNKS - 2))
-"""A reply that is streamed in 200 events: a role, 198 tokens, a finish."""
+WORDS = 200
+TEXT = " ".join(f"{WORD}{number:03}" for number in range(WORDS))
+"""A reply of as many tokens."""
 
 PASSTHROUGH = {"vouch": {"stream_mode": "passthrough", "max_rounds": 0}}
 
@@ -51,12 +51,12 @@ class Gateway:
 def loads(seconds: float) -> dict[str, Load]:
     """What every gateway goes through, by name."""
     return {
-        "whole, 1": Load(1, seconds),
-        "whole, 16": Load(16, seconds),
-        "whole, 64": Load(64, seconds),
-        "stream, 1": Load(1, seconds, stream=True, chunks=CHUNKS),
-        "stream, 16": Load(16, seconds, stream=True, chunks=CHUNKS),
-        "stream, 200 chunks/s": Load(1, seconds, stream=True, pace=0.005, chunks=CHUNKS),
+        "whole, 1": Load(1, seconds, words=WORDS),
+        "whole, 16": Load(16, seconds, words=WORDS),
+        "whole, 64": Load(64, seconds, words=WORDS),
+        "stream, 1": Load(1, seconds, stream=True, words=WORDS),
+        "stream, 16": Load(16, seconds, stream=True, words=WORDS),
+        "stream, 200 chunks/s": Load(1, seconds, stream=True, pace=0.005, words=WORDS),
     }
 
 
@@ -94,7 +94,7 @@ def loaded(target: Target, load: Load) -> Figures:
 
 def works(name: str, gateway: Gateway) -> bool:
     """Whether it answers at all, which also warms it up; says so where it doesn't."""
-    warm = [loaded(gateway.target, Load(8, 2.0, stream, chunks=CHUNKS)) for stream in (False, True)]
+    warm = [loaded(gateway.target, Load(8, 2.0, stream, words=WORDS)) for stream in (False, True)]
     if failed := sum(figures.failed for figures in warm):
         print(f"{name}: {failed} chats failed while warming up; it is left out.", file=sys.stderr)
     return not failed

@@ -26,6 +26,7 @@ from proxy.openai_api.citations import parse_check
 from proxy.openai_api.errors import error_headers, error_object, error_status
 from proxy.openai_api.models import find_model, model_object, model_objects
 from proxy.openai_api.passages import passage_object, passage_page
+from proxy.openai_api.profiles import HEADER
 from proxy.openai_api.request import RequestOptions, parse_body, parse_chat
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import asked
@@ -94,8 +95,8 @@ class Endpoints:
 
     async def chat(self, request: Request) -> Response:
         """A checked reply."""
-        key, signs = bearer(request.headers), self._signs
-        chat = await self._parsed(request, lambda body: parse_chat(body, key, signs))
+        key, profile = bearer(request.headers), request.headers.get(HEADER)
+        chat = await self._parsed(request, lambda body: parse_chat(body, key, self._signs, profile))
         return await self.chats.respond(chat, str(request.base_url))
 
     async def responses(self, request: Request) -> Response:

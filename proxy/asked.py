@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from proxy.errors import RequestError
+from proxy.openai_api.profiles import PROFILES, Profile
 from proxy.openai_api.request import ChatRequest, RequestOptions
 from proxy.openai_api.response import Dress
 from proxy.parts import Model
@@ -15,7 +16,15 @@ from proxy.replying import Manner
 from proxy.settings import Settings
 from proxy.sources import Sources
 from proxy.steps.signs import SIGN
-from proxy.types import Checker, OnUnsupported, Passage, ReplyFormat, StreamMode
+from proxy.types import (
+    Checker,
+    CitationStyle,
+    OnUnsupported,
+    Passage,
+    ProfileName,
+    ReplyFormat,
+    StreamMode,
+)
 from proxy.verify import Verifier
 
 T = TypeVar("T")
@@ -27,6 +36,21 @@ class Asked:
 
     settings: Settings
     options: RequestOptions = field(default_factory=RequestOptions)
+    named: ProfileName | None = None
+    """The profile that the request names."""
+
+    @property
+    def profile(self) -> Profile:
+        """How the reply is dressed."""
+        return PROFILES[self.named or self.settings.citation.profile]
+
+    @property
+    def style(self) -> CitationStyle:
+        """That of its marks."""
+        configured = self.settings.citation.style
+        usual: CitationStyle = "brackets" if configured == "auto" else configured
+        own = self.profile.style if self.named or configured == "auto" else None
+        return self.options.citation_style or own or usual
 
     @property
     def fail_closed(self) -> bool:
@@ -60,6 +84,8 @@ class Asked:
         What was to be dropped and can't be (a heading) is marked, and so is what still fails in a stream
         that is corrected.
         """
+        if self.options.mark_nonfactual is None and not self.profile.signs:
+            return ""
         sign = _either(self.options.mark_nonfactual, self.settings.citation.mark_nonfactual)
         return sign or ("" if self.on_unsupported == "keep" and not self.correcting else SIGN)
 
@@ -124,7 +150,7 @@ class Asked:
         settings, asked = self.settings, self.options
         return Dress(
             url_of=url_of,
-            style=_either(asked.citation_style, settings.citation.style),
+            style=self.style,
             numbers=sources.numbers,
             sign=self.sign,
             aggregation=_either(asked.aggregation, settings.claims.aggregation),

@@ -48,13 +48,14 @@ class ChatService:
 
     async def _whole(self, request: ChatRequest, model: Model, base_url: str) -> Response:
         answered = await last(self.happening(request, model, model.llm, base_url))
-        return JSONResponse(completion(answered.answer, answered.choices))
+        profile = Asked(self.settings, named=request.profile).profile
+        return JSONResponse(profile.whole(completion(answered.answer, answered.choices)))
 
     async def _stream(self, request: ChatRequest, model: Model, base_url: str) -> Response:
         started = asyncio.Event()
         happening = self.happening(request, model, Streamed(model.llm, started.set), base_url)
         chunks = Chunks(model.name, usage=request.include_usage)
-        wire = ChatWire(chunks, request.choices)
+        wire = ChatWire(chunks, Asked(self.settings, named=request.profile).profile, request.choices)
         return await streamed(happening, started, wire, self.settings.server.heartbeat)
 
     async def happening(
@@ -62,7 +63,7 @@ class ChatService:
     ) -> AsyncIterator[Happening]:
         """What happens to a chat while it is answered; the answer comes last. Raises `VouchError`."""
         begun = time.perf_counter()
-        asked = Asked(self.settings, request.options)
+        asked = Asked(self.settings, request.options, request.profile)
         async with self.gate.place():
             sources = await open_sources(self.parts, self.settings.retrieval, request)
             pipeline = Pipeline(llm, asked.verifier(model, sources), asked.pipeline_options(request.format))

@@ -14,6 +14,7 @@ from proxy.types import (
     EvidenceSource,
     Granularity,
     OnUnsupported,
+    ProfileName,
     RegenerationMode,
     RetrievalMode,
     StreamMode,
@@ -270,7 +271,8 @@ class Verification(Section):
 class Citation(Section):
     """How references show in the text."""
 
-    style: CitationStyle = "brackets"
+    profile: ProfileName = "openai"
+    style: CitationStyle | Literal["auto"] = "auto"
     upstream: UpstreamCitations = "replace"
     mark_nonfactual: str = Field("", max_length=64)
 

@@ -27,6 +27,7 @@ UpstreamCitations = Literal["replace", "verify", "merge"]
 ReplyFormat = Literal["markdown", "json"]
 StreamMode = Literal["auto", "sentence", "buffer", "passthrough"]
 Correction = Literal["none", "prefix"]
+ProfileName = Literal["openai", "perplexity", "open_webui", "markdown", "none"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from proxy.backends.upstream.closing import closing
 from proxy.errors import VouchError
 from proxy.openai_api.errors import error_object
+from proxy.openai_api.profiles import Profile
 from proxy.openai_api.response import Choice, usage
 from proxy.openai_api.stream import DONE, Chunks, event
 from proxy.pipeline import Answer
@@ -60,9 +61,10 @@ class Wire(Protocol):
 
 @dataclass(slots=True)
 class ChatWire:
-    """`chat.completion.chunk` objects. `choices` are how many were asked for."""
+    """`chat.completion.chunk` objects in the dress of a profile. `choices` are how many were asked for."""
 
     chunks: Chunks
+    profile: Profile
     choices: int = 1
     _sent: dict[int, int] = field(default_factory=dict)
 
@@ -99,7 +101,9 @@ class ChatWire:
     def _last(self, answered: Answered) -> Iterator[Json]:
         raw = answered.answer.reply.raw
         for index, choice in enumerate(answered.choices):
-            yield from self.chunks.rest(index, choice, raw, self._sent.get(index))
+            rest = self.chunks.rest(index, choice, raw, self._sent.get(index))
+            content = choice.content if isinstance(choice.content, str) else ""
+            yield from self.profile.streamed(rest, content)
         if self.chunks.usage:
             yield self.chunks.usage_chunk(usage(answered.answer))
 

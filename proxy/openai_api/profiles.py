@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from proxy.errors import RequestError
 from proxy.openai_api.profile_fields import (
@@ -18,9 +17,7 @@ from proxy.openai_api.profile_fields import (
     open_webui_fields,
     perplexity_fields,
 )
-from proxy.types import CitationStyle, Json
-
-ProfileName = Literal["openai", "perplexity", "open_webui", "markdown", "none"]
+from proxy.types import CitationStyle, Json, ProfileName
 
 HEADER = "x-vouch-profile"
 """The request header that names a profile."""
@@ -62,8 +59,8 @@ class Profile:
         return {**self._dressed(completion), "choices": choices}
 
     def streamed(self, chunks: Iterable[Json], content: str) -> Iterator[Json]:
-        """The last chunks of one choice in this dress. `content` is all of the choice that will have been sent
-        with them; the last of them is the one that finishes it."""
+        """The last chunks of a choice, of which the very last finishes it, in this dress. `content` is all of
+        the choice's, whenever it was sent."""
         for chunk in chunks:
             yield from self._finish(chunk, content) if "references" in chunk else [chunk]
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.errors import RequestError
+from proxy.openai_api.profiles import choose_profile, split_alias
 from proxy.settings import CheckerName
 from proxy.steps.ours import bare
 from proxy.types import (
@@ -22,6 +23,7 @@ from proxy.types import (
     Granularity,
     Json,
     OnUnsupported,
+    ProfileName,
     RegenerationMode,
     ReplyFormat,
     RetrievalMode,
@@ -63,6 +65,7 @@ class RequestOptions(BaseModel):
     checker: CheckerName | None = None
     retrieval: RetrievalMode | None = None
     deadline: float | None = Field(None, gt=0)
+    profile: ProfileName | None = None
     citation_style: CitationStyle | None = None
     fail_closed: bool | None = None
     granularity: Granularity | None = None
@@ -91,6 +94,8 @@ class ChatRequest:
     include_usage: bool
     format: ReplyFormat
     options: RequestOptions
+    profile: ProfileName | None = None
+    """The dress that it names: in its options, a header, or behind the model's name."""
 
     @property
     def choices(self) -> int:
@@ -119,10 +124,13 @@ def parse_body(body: bytes) -> Json:
     return tree
 
 
-def parse_chat(body: Json, api_key: str | None = None, signs: SignsOf | None = None) -> ChatRequest:
+def parse_chat(
+    body: Json, api_key: str | None = None, signs: SignsOf | None = None, profile: str | None = None
+) -> ChatRequest:
     """A chat request out of its body. Raises `RequestError` that names the parameter.
 
-    `signs` tells, of the request's options, what may stand behind claims of the assistant's turns.
+    `signs` tells, of the request's options, what may stand behind claims of the assistant's turns; `profile`
+    is the header that may name one.
     """
     options = parse_options(body.get("vouch"))
     known = signs(options) if signs else ()
@@ -133,8 +141,7 @@ def parse_chat(body: Json, api_key: str | None = None, signs: SignsOf | None = N
     n = _typed(body, "n", int)
     if n is not None and not 1 <= n <= MAX_CHOICES:
         raise RequestError(f"`n` must be from 1 to {MAX_CHOICES}.", param="n")
-    name = model.removesuffix(RAW) if model else None
-    raw = model is not None and model != name
+    name, raw, alias = _named(model)
     ours = ("vouch",) if raw else _NOT_FORWARDED
     forwarded = {key: value for key, value in body.items() if key not in ours}
     forwarded["messages"] = [clean(message, known) for message in messages]
@@ -146,7 +153,17 @@ def parse_chat(body: Json, api_key: str | None = None, signs: SignsOf | None = N
         include_usage=bool(stream_options.get("include_usage")),
         format="json" if _wants_json(body) else "markdown",
         options=options,
+        profile=choose_profile(options.profile, profile, alias),
     )
+
+
+def _named(model: str | None) -> tuple[str | None, bool, ProfileName | None]:
+    """A model's name without what stands behind it: whether it is the raw alias, and a profile."""
+    if not model:
+        return None, False, None
+    named, profile = split_alias(model)
+    name = named.removesuffix(RAW)
+    return name, name != named, profile
 
 
 def parse_options(given: Any) -> RequestOptions:
@@ -183,8 +200,10 @@ def clean(message: Json, signs: Sequence[str] = ()) -> Json:
 
 
 def _bare_parts(parts: list[Any], signs: Sequence[str]) -> list[Any]:
-    """The parts, whose texts are one text: a client may have kept a stream's pieces as they came. One that was
-    ours alone is left out: some upstreams refuse empty ones."""
+    """The parts, whose texts are one text: a client may have kept a stream's pieces as they came.
+
+    One that was ours alone is left out: some upstreams refuse empty ones.
+    """
     texts = iter(bare([part["text"] for part in parts if _is_text(part)], signs))
     shown = [({**_without_ours(part), "text": next(texts)} if _is_text(part) else part) for part in parts]
     return [now for now, part in zip(shown, parts, strict=True) if now == part or now.get("text") != ""]

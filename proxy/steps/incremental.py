@@ -19,7 +19,8 @@ _WORD_END = re.compile(rf"[\s{HAN}]")
 _MARKS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
 _LONG_WINDOW = 320
 _ALLOWED = 200_000
-_ALLOWED_EACH = 40
+_ALLOWED_EACH = 64
+_GROWN_WINDOW = 4096
 _COST_OF_A_READING = 100
 
 
@@ -57,6 +58,7 @@ class Incremental:
         self._awaited: str | None = None
         self._wanting = False
         self._long = _LONG_WINDOW
+        self._enough = 0
         self._allowed = _ALLOWED
 
     def feed(self, piece: str) -> Settled:
@@ -103,7 +105,11 @@ class Incremental:
         awaited, before = self._awaited, self._window.raw
         self._window = replace(self._window, raw=before + fresh)
         if awaited and awaited not in before[-len(awaited) :] + fresh:
-            return self._watch.looked(wanting=False)
+            self._watch.looked(wanting=False)
+            return
+        size = len(self._window.raw)
+        if size < self._enough:
+            return
         whole = _whole_words(self._window.raw)
         agreement = agreed(self._read, whole, self._suffixes(whole), self._known())
         self._doubt, self._wanting = agreement.doubt, agreement.wanting
@@ -112,6 +118,8 @@ class Incremental:
         if agreement.doubt is None and self._extends(agreement):
             self._settle(agreement)
             self._shorten(whole, agreement)
+        size = len(self._window.raw)
+        self._enough = size + size // 4 if size > _GROWN_WINDOW else 0
 
     def _suffixes(self, whole: str) -> tuple[str, ...]:
         """The continuations, the one that stood in the way last first: most often it still does."""

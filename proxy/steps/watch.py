@@ -12,7 +12,7 @@ _LINE_END_OR_STOP = re.compile(rf"[\n{_STOPS}]")
 _CLOSER = re.compile(rf"[\n{_STOPS}{_CLOSERS}]")
 _WORD_END = re.compile(rf"[\s{HAN}]")
 _READY = re.compile(
-    rf"\n|[{_STOPS}{_CLOSERS}](?:\W*[{HAN}]|\S*\s+[^\w\s]*\w\S*\s)|[。！？；｡…][^\w\s]*\w\S*\s"
+    rf"\n|[{_STOPS}{_CLOSERS}](?:\W*[{HAN}]|\S*\s+(?:[^\w\s]+\s+){{0,8}}[^\w\s]*\w\S*\s)|[。！？；｡…][^\w\s]*\w\S*\s"
 )
 _LONGEST = 1000
 

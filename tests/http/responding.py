@@ -21,7 +21,8 @@ def respond(client: OpenAI, given: Any = QUESTION, model: str = "test", **option
     """The response, which is what the SDK's model says a response is."""
     raw = client.responses.with_raw_response.create(model=model, input=given, **options)
     Response.model_validate(json.loads(raw.text), strict=True)
-    return raw.parse()
+    parsed: Response = raw.parse()
+    return parsed
 
 
 def events(base_url: str, given: Any = QUESTION, model: str = "test", **body: Any) -> list[Json]:

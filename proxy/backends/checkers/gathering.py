@@ -9,8 +9,9 @@ from proxy.types import Checker, Judgement, Pair
 
 
 class Gathering:
-    """`types.Checker` that asks another one, with the pairs of all `check`s that begin within `wait` seconds:
-    long enough for some sentences of a reply that is being written, short beside what an LLM takes.
+    """`types.Checker` that asks another one, with the pairs of all `check`s that begin within `wait` seconds.
+
+    That is long enough for some sentences of a reply to be written, and short beside what an LLM takes.
 
     Unlike `Batching`, calls don't wait for one another: an LLM answers many at once. The checks of a call wait
     for the slowest of them, and share its failure. A call that nobody waits for any more is cancelled.

@@ -14,7 +14,8 @@ _ROLES = {role: role for role in ("user", "assistant", "system", "developer")}
 
 _REFERENCED = (
     "Vouch keeps no items that could be referred to: send the item itself. "
-    "Clients that refer to items take the response to be stored: set `store` to false there."
+    "A client that refers to items takes responses to be stored: tell it that they are not (in Vercel's AI SDK "
+    "by `providerOptions: {openai: {store: false}}`)."
 )
 
 
@@ -41,17 +42,24 @@ def _messages(items: list[Any]) -> Iterator[Json]:
 
 
 def _joined(messages: Iterator[Json]) -> Iterator[Json]:
-    """A turn's text and its calls are one message."""
+    """A turn's text and its calls are one message, whichever comes first."""
     last: Json | None = None
     for message in messages:
-        if last and last["role"] == "assistant" and "tool_calls" in message:
-            last = {**last, "tool_calls": [*last.get("tool_calls", ()), *message["tool_calls"]]}
-            continue
-        if last:
+        joined = _turn(last, message) if last else message
+        if joined is None and last:
             yield last
-        last = message
+        last = joined or message
     if last:
         yield last
+
+
+def _turn(first: Json, second: Json) -> Json | None:
+    """Both as one message, where at least one of them is nothing but calls."""
+    if first["role"] != "assistant" or second["role"] != "assistant":
+        return None
+    if "tool_calls" in second:
+        return {**first, "tool_calls": [*first.get("tool_calls", ()), *second["tool_calls"]]}
+    return {**first, **second} if "tool_calls" in first and first["content"] is None else None
 
 
 def _message(item: Json, param: str) -> Json:

@@ -43,8 +43,7 @@ class ResponseChunks:
         self._writers: list[Writer] = []
         self._thinking: ReasoningWriter | None = None
         self._message: MessageWriter | None = None
-        self._calls: dict[int, CallWriter] = {}
-        self._thought = 0
+        self._thought = ""
 
     def start(self) -> list[Json]:
         """That there is a response."""
@@ -57,9 +56,9 @@ class ResponseChunks:
         return self._numbered(self._say(piece))
 
     def fields(self, delta: Json) -> list[Json]:
-        """Other fields of a delta, as the upstream sent them: what it thinks and calls. The rest of them
-        waits for the end."""
-        return self._numbered(self._deltas(delta))
+        """Other fields of a delta, as the upstream sent them: what it thinks. The rest waits for the end: a
+        call that was told of before text that is still being checked would stand before it."""
+        return self._numbered(self._think(reasoning_of(delta)))
 
     def heartbeat(self) -> list[Json]:
         """An event that says nothing new: no client drops it, and none takes it for something else.
@@ -67,7 +66,7 @@ class ResponseChunks:
         An empty piece of an item that is open; else the response so far, with every item of it, since some
         clients take that for all there is.
         """
-        still_open = next((writer for writer in self._writers if writer.done is None), None)
+        still_open = self._thinking or self._message
         so_far = {"type": "response.in_progress", "response": self._envelope.response(self._output)}
         return self._numbered([still_open.beat() if still_open else so_far])
 
@@ -106,12 +105,6 @@ class ResponseChunks:
         self._number += len(numbered)
         return numbered
 
-    def _deltas(self, delta: Json) -> Iterator[Json]:
-        yield from self._think(reasoning_of(delta))
-        for at, call in enumerate(calls_of(delta)):
-            index = call.get("index")
-            yield from self._call(index if isinstance(index, int) else at, call)
-
     def _think(self, piece: str) -> Iterator[Json]:
         if not piece:
             return
@@ -119,7 +112,7 @@ class ResponseChunks:
             self._thinking = ReasoningWriter(len(self._writers))
             self._writers.append(self._thinking)
             yield from self._thinking.open()
-        self._thought += len(piece)
+        self._thought += piece
         yield self._thinking.write(piece)
 
     def _end_thinking(self) -> Iterator[Json]:
@@ -139,37 +132,26 @@ class ResponseChunks:
             self._writers.append(self._message)
             yield from self._message.open()
 
-    def _call(self, index: int, call: Json) -> Iterator[Json]:
-        """A call, or more of one. It begins with its name."""
+    def _call(self, call: Json, status: Status) -> Iterator[Json]:
         function = call.get("function")
         told: Json = function if isinstance(function, dict) else {}
-        name, arguments = told.get("name"), told.get("arguments")
-        if index not in self._calls:
-            if not isinstance(name, str) or not name:
-                return
-            yield from self._end_thinking()
-            call_id = call.get("id") or new_id("call")
-            self._calls[index] = CallWriter(len(self._writers), str(call_id), name)
-            self._writers.append(self._calls[index])
-            yield from self._calls[index].open()
-        if isinstance(arguments, str) and arguments:
-            yield self._calls[index].write(arguments)
+        call_id = call.get("id") or new_id("call")
+        writer = CallWriter(len(self._writers), str(call_id), text_of(told.get("name")))
+        self._writers.append(writer)
+        yield from writer.write(text_of(told.get("arguments")), status)
 
     def _rest(self, choice: Choice, status: Status) -> Iterator[Json]:
         """What was not told, and the end of every item."""
         message = choice.raw.get("message") or {}
         calls, refusal = calls_of(message), text_of(message.get("refusal"))
-        yield from self._think(reasoning_of(message)[self._thought :])
+        yield from self._think(_rest_of(reasoning_of(message), self._thought))
         yield from self._end_thinking()
         logprobs = _logprobs(choice)
         for piece in self._unsaid(text_of(choice.content), choice.cuts, empty=not refusal and not calls):
             yield from self._say(piece, logprobs)
         yield from self._end_message(choice, refusal, status)
-        for at, call in enumerate(calls):
-            if at not in self._calls:
-                yield from self._call(at, call)
-        for writer in self._calls.values():
-            yield from writer.close(status)
+        for call in calls:
+            yield from self._call(call, status)
 
     def _end_message(self, choice: Choice, refusal: str, status: Status) -> Iterator[Json]:
         if refusal:
@@ -185,11 +167,15 @@ class ResponseChunks:
     def _unsaid(self, content: str, cuts: tuple[int, ...], *, empty: bool) -> list[str]:
         """The rest of the content in pieces that end at claims. What was said stays, whatever the end is."""
         said = "".join(self._message.pieces) if self._message else ""
-        if not content.startswith(said):
-            return []
-        ends = (len(said), *(cut for cut in cuts if cut > len(said)), len(content))
+        start = len(content) - len(_rest_of(content, said))
+        ends = (start, *(cut for cut in cuts if cut > start), len(content))
         pieces = [content[start:end] for start, end in pairwise(ends) if end > start]
         return pieces or ([""] if empty and not said else [])
+
+
+def _rest_of(whole: str, said: str) -> str:
+    """What was not said of the whole. Nothing, where something else was said: that stays."""
+    return whole.removeprefix(said) if whole.startswith(said) else ""
 
 
 def _whole(choice: Choice, answer: Answer) -> Json:

@@ -1,6 +1,6 @@
 """Output items on their way: each is opened, written and closed, in events that lack only their number.
 
-Every item has its `output_index`; several may be open at a time. `beat` is an event that says nothing.
+Every item has its `output_index`. Its `beat` is an event that says nothing.
 """
 
 from __future__ import annotations
@@ -26,10 +26,6 @@ class Writer(Protocol):
     """An output item that is being written. `done` is the whole of it, None while it is open."""
 
     done: Json | None
-
-    def beat(self) -> Json:
-        """An event that changes nothing."""
-        ...
 
 
 @dataclass(slots=True)
@@ -126,31 +122,19 @@ class MessageWriter:
 
 @dataclass(slots=True)
 class CallWriter:
-    """A function that the model calls."""
+    """A function that the model calls: all at once."""
 
     index: int
     call_id: str
     name: str
     id: str = field(default_factory=lambda: new_id("fc"))
-    pieces: list[str] = field(default_factory=list)
     done: Json | None = None
 
-    def open(self) -> Iterator[Json]:
-        """The item without arguments."""
+    def write(self, arguments: str, status: Status) -> Iterator[Json]:
+        """The item without arguments, the arguments, and the whole item."""
         yield _item("added", self.index, call_item(self.id, "in_progress", self.call_id, self.name))
-
-    def write(self, piece: str) -> Json:
-        """More of the arguments."""
-        self.pieces.append(piece)
-        return self._event("delta", delta=piece)
-
-    def beat(self) -> Json:
-        """An empty piece."""
-        return self._event("delta", delta="")
-
-    def close(self, status: Status) -> Iterator[Json]:
-        """The whole arguments, and the item."""
-        arguments = "".join(self.pieces)
+        if arguments:
+            yield self._event("delta", delta=arguments)
         yield self._event("done", name=self.name, arguments=arguments)
         self.done = call_item(self.id, status, self.call_id, self.name, arguments)
         yield _item("done", self.index, self.done)

@@ -1,5 +1,5 @@
-// LangChain.js' `ChatOpenAI`, whole and streamed.
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+// LangChain.js' `ChatOpenAI`, whole and streamed; over the Responses API where the argument is `responses`.
+import { HumanMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { beside, piece, serve } from "./lines.mjs";
 
@@ -10,6 +10,7 @@ await serve(async (request, result) => {
     maxRetries: request.max_retries,
     timeout: 1000 * request.timeout,
     configuration: { baseURL: request.base_url },
+    useResponsesApi: process.argv[2] === "responses",
     __includeRawResponse: true,
   });
   const asked = request.tools.length ? model.bindTools(request.tools) : model;
@@ -22,7 +23,7 @@ await serve(async (request, result) => {
 
 async function whole(model, messages, _request, result) {
   const message = await model.invoke(messages);
-  piece(result, message.content);
+  piece(result, message.text);
   look(result, message);
   const raw = message.additional_kwargs.__raw_response;
   cite(result, raw?.choices[0].message.annotations);
@@ -34,20 +35,24 @@ async function streamed(model, messages, request, result) {
   let message;
   for await (const chunk of await model.stream(messages)) {
     message = message ? message.concat(chunk) : chunk;
-    piece(result, chunk.content);
+    piece(result, chunk.text);
     const raw = chunk.additional_kwargs.__raw_response;
     cite(result, raw?.choices?.[0]?.delta?.annotations);
     beside(result, raw);
     if (request.leave && result.content) return null;
   }
   look(result, message);
-  return new AIMessage({ content: message.content });
+  return message;
 }
 
 function look(result, message) {
   result.tool_calls = (message.tool_calls ?? []).map((call) => [call.name, call.args]);
+  for (const block of message.contentBlocks) cite(result, block.annotations);
 }
 
 function cite(result, annotations) {
-  for (const { url_citation: citation } of annotations ?? []) result.citations.push([citation.url, citation.title]);
+  for (const annotation of annotations ?? []) {
+    const citation = annotation.url_citation ?? annotation;
+    result.citations.push([citation.url, citation.title]);
+  }
 }

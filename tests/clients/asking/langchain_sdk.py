@@ -1,7 +1,8 @@
-"""LangChain's `ChatOpenAI`, whole and streamed."""
+"""LangChain's `ChatOpenAI`, whole and streamed; over the Responses API where the argument is `responses`."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
@@ -17,6 +18,7 @@ def ask(request: Json, result: Json) -> None:
         model=request["model"],
         max_retries=request["max_retries"],
         timeout=request["timeout"],
+        use_responses_api="responses" in sys.argv,
     )
     asked = model.bind_tools(request["tools"]) if request["tools"] else model
     messages = list(request["messages"])
@@ -31,7 +33,7 @@ def ask(request: Json, result: Json) -> None:
 def whole(model: Any, _request: Json, messages: list[Any], result: Json) -> AIMessage:
     """The reply."""
     message: AIMessage = model.invoke(messages)
-    result["content"], result["pieces"] = message.content, 1
+    result["content"], result["pieces"] = message.text, 1
     return message
 
 
@@ -40,8 +42,8 @@ def streamed(model: Any, request: Json, messages: list[Any], result: Json) -> AI
     message: AIMessageChunk | None = None
     for chunk in model.stream(messages):
         message = chunk if message is None else message + chunk
-        if chunk.content:
-            result["content"] += chunk.content
+        if chunk.text:
+            result["content"] += chunk.text
             result["pieces"] += 1
             if request["leave"]:
                 return None

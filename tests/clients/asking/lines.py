@@ -1,7 +1,7 @@
 """One request a line in, one result a line out: how the tests talk to a client in a process of its own.
 
-A request: `base_url`, `api_key`, `model`, `messages`, `stream`, `max_retries`, `timeout` (seconds), `tools`, `leave`
-(stop reading after the first content) and `then` (ask this next, with the reply in the history). A result:
+A request: `base_url`, `api_key`, `model`, `messages`, `stream`, `max_retries`, `timeout` (seconds), `tools`,
+`leave` (stop reading after the first content) and `then` (ask this next, with the reply in the history). A result:
 `content`, `pieces` (how many the content came in), `citations` ([url, title] each), `references` (their
 numbers), `verdict`, `tool_calls` ([name, arguments] each), `error`: what its user would catch, with what was
 received before it.
@@ -40,7 +40,7 @@ def beside(result: Json, fields: Json | None) -> None:
 def caught(error: Exception) -> Json:
     """An error as its user sees it."""
     response = getattr(error, "response", None)
-    headers = getattr(response, "headers", None) or {}
+    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
     return {
         "kind": type(error).__name__,
         "status": getattr(error, "status_code", None),

@@ -18,7 +18,9 @@ def ask(request: Json, result: Json) -> None:
         messages = list(request["messages"])
         with client.chat.completions.stream(model=request["model"], messages=messages, **arguments) as events:
             for event in events:
-                if event.type == "content.delta":
+                if event.type == "chunk":
+                    beside(result, event.chunk.model_extra)
+                if event.type == "content.delta" and event.delta:
                     result["content"] += event.delta
                     result["pieces"] += 1
                     if request["leave"]:
@@ -31,7 +33,6 @@ def ask(request: Json, result: Json) -> None:
             result["citations"].append([annotation.url_citation.url, annotation.url_citation.title])
         for call in message.tool_calls or ():
             result["tool_calls"].append([call.function.name, call.function.arguments])
-        beside(result, completion.model_extra)
         if request["then"]:
             messages += [message, {"role": "user", "content": request["then"]}]
             client.chat.completions.create(model=request["model"], messages=messages)

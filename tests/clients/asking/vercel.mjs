@@ -35,6 +35,8 @@ await serve(async (request, result) => {
     maxRetries: request.max_retries,
     abortSignal: AbortSignal.timeout(1000 * request.timeout),
     tools: Object.fromEntries(request.tools.map(({ function: one }) => [one.name, definition(one)])),
+    // Else `ai` refers to earlier items by id, and nobody has stored them.
+    providerOptions: process.argv[2] === "responses" ? { openai: { store: false } } : {},
   };
   const messages = request.messages;
   const reply = await (request.stream ? streamed : whole)({ ...options, messages }, request, result);
@@ -48,20 +50,24 @@ await serve(async (request, result) => {
   }
 });
 
-const definition = ({ description, parameters }) => tool({ description, inputSchema: jsonSchema(parameters) });
+function definition({ description, parameters }) {
+  return tool({ description, inputSchema: jsonSchema(parameters) });
+}
 
 async function whole(options, _request, result) {
-  const reply = await generateText(options);
+  const reply = await generateText({ ...options, include: { responseBody: true } });
   piece(result, reply.text);
+  if (process.argv[2] !== "compatible") beside(result, reply.response.body);
   return reply;
 }
 
 async function streamed(options, request, result) {
   const leaving = new AbortController();
   const abortSignal = AbortSignal.any([options.abortSignal, leaving.signal]);
-  const reply = streamText({ ...options, abortSignal, onError: () => {} });
+  const reply = streamText({ ...options, abortSignal, includeRawChunks: true, onError: () => {} });
   for await (const part of reply.fullStream) {
     if (part.type === "text-delta") piece(result, part.text);
+    if (part.type === "raw" && process.argv[2] !== "compatible") beside(result, part.rawValue.response ?? part.rawValue);
     if (part.type === "error") throw part.error;
     if (part.type === "abort") throw abortSignal.reason;
     if (request.leave && result.content) {

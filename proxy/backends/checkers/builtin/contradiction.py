@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
+from proxy.backends.checkers.builtin.conflicts import Conflict
 from proxy.backends.checkers.builtin.ensemble import INPUTS
 from proxy.backends.checkers.builtin.features import Comparison
 from proxy.backends.checkers.builtin.polarity import antonym, is_negation
@@ -41,7 +42,7 @@ def contradiction(comparison: Comparison) -> str | None:
     """What the evidence says otherwise, in a few words, or None where it only does not say the claim."""
     if comparison.leaning < 1 or (said := _rest_said(comparison)) < _SAID:
         return None
-    conflict = _number_conflict(comparison) or _name_conflict(comparison)
+    conflict = _quantity_conflict(comparison) or _number_conflict(comparison) or _name_conflict(comparison)
     if conflict or said < _SAID_TURNED:
         return conflict
     return _opposite(comparison) or _negation(comparison)
@@ -65,6 +66,8 @@ def shortfall(comparison: Comparison) -> str:
     tokens, lost = comparison.claim.tokens, comparison.lost
     if comparison.leaning < 1:
         return "the evidence is about something else than the claim's subject or question"
+    if conflict := comparison.conflict:
+        return f'the evidence has another number or date than "{_claimed(comparison, conflict)}"'
     if not lost:
         return "the evidence has the claim's words, but does not say it as a whole"
     telling = [at for at in lost if tokens[at].kind in ("number", "name")] or list(lost)
@@ -95,6 +98,7 @@ def missing(
     and those that the NLI model has `doubted` (spans with a probability)."""
     tokens = comparison.claim.tokens
     lost = [(tokens[at].start, tokens[at].end) for at in comparison.lost]
+    lost += [(one.claimed.start, one.claimed.end) for one in (comparison.conflict,) if one]
     lost += [
         (token.start, token.end)
         for token in tokens
@@ -120,6 +124,26 @@ def _rest_said(comparison: Comparison) -> float:
     weights = comparison.claim.weights
     total = sum(weights[at] for at in rest)
     return sum(weights[at] * comparison.matched[at] for at in rest) / total if total else 0.0
+
+
+def _quantity_conflict(comparison: Comparison) -> str | None:
+    """Only where the window has one other value: of several it is not known which one is meant."""
+    conflict, window = comparison.conflict, comparison.found.tokens
+    if conflict is None or not window:
+        return None
+    text = comparison.found.text
+    instead = {
+        text[one.start : one.end]
+        for one in conflict.instead
+        if window[0].start <= one.start and one.end <= window[-1].end
+    }
+    if len(instead) != 1:
+        return None
+    return f"numbers differ: {_claimed(comparison, conflict)} / {instead.pop()}"
+
+
+def _claimed(comparison: Comparison, conflict: Conflict) -> str:
+    return comparison.claim.text[conflict.claimed.start : conflict.claimed.end]
 
 
 def _number_conflict(comparison: Comparison) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from proxy.backends.checkers.builtin.claims import ClaimView
+from proxy.backends.checkers.builtin.conflicts import Conflict, conflict
 from proxy.backends.checkers.builtin.matching import Found, matches
 from proxy.backends.checkers.builtin.polarity import (
     antonym,
@@ -17,7 +18,7 @@ from proxy.backends.checkers.builtin.polarity import (
     negated_near,
     strong_missing,
 )
-from proxy.backends.checkers.builtin.quantities import Told, otherwise, read_quantities
+from proxy.backends.checkers.builtin.quantities import Told
 from proxy.backends.checkers.builtin.tokens import Token
 from proxy.backends.checkers.builtin.words import HAN_PLACES
 
@@ -94,9 +95,9 @@ class Comparison:
     told: tuple[Told, ...] = ()
 
     @property
-    def otherwise(self) -> tuple[Told, tuple[Told, ...]] | None:
-        """A quantity or date of a Chinese claim that its evidence has otherwise, with what it has instead."""
-        return otherwise(read_quantities(self.claim.text), self.told) if self.told else None
+    def conflict(self) -> Conflict | None:
+        """A quantity or date of a Chinese claim that its evidence has otherwise."""
+        return conflict(self.claim.text, self.found.text, self.told)
 
     @property
     def denied(self) -> bool:
@@ -112,7 +113,7 @@ class Comparison:
         character missing."""
         if self.claim.language == "en":
             return negations(self)[0]
-        if self.otherwise or any(place in self.claim.text and not self._has(place) for place in HAN_PLACES):
+        if self.conflict or any(place in self.claim.text and not self._has(place) for place in HAN_PLACES):
             return True
         said = sum(self.matched[at] for at in self.content)
         return len(self.content) <= _SHORT_HAN and said < _SHORT_HAN_RECALL * len(self.content)

@@ -1,4 +1,4 @@
-"""The quantities and dates of a Chinese text, and whether an evidence has others where a claim has its own.
+"""The quantities and dates of a Chinese text, and which bear out each other.
 
 Word overlap sees an exchanged year as one token missing among many, which in a claim worded its own way is
 nothing unusual. So what a number counts is read too: "1995年" is held against "1987年12月".
@@ -7,7 +7,7 @@ nothing unusual. So what a number counts is read too: "1995年" is held against 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -15,7 +15,7 @@ from proxy.backends.checkers.builtin.measures import MEASURES, SHARE, Measure, i
 from proxy.backends.checkers.builtin.numbers import HAN_NUMERALS, han_value
 from proxy.backends.checkers.builtin.words import STOP_CHARS
 
-_DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,6})?(?!\d)|\d{1,15}(?:\.\d{1,6})?"
+_DIGITS = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,6})?(?!\d)|\d{1,15}(?:\.\d{1,6})?"
 _SMALL = r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})"
 _YEAR = r"(?:\d{3,4}|[〇零一二三四五六七八九]{4})"
 _NAMED = r"\s?年(?![代级級]|的?[历歷]史|之久)"
@@ -42,8 +42,6 @@ _LESS = re.compile(r"不[到足]|近|[少低]于|以下|至多|不超[过過]")
 _BEFORE, _AFTER = 4, 3
 _ROUND = 10**4
 """Values from here on are often rounded, to two digits at least, without a word that says so."""
-_FAR = Decimal("1.5")
-"""How many times as much "more than" may mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class Quantity:
     """The number at `start` to `end` of a text, in base units of what it measures.
 
     It is said of what is between `low` and `high`, the same value unless a word widens it ("over 30"); `half`
-    is what rounding to its last digit moves a value by at most.
+    is what rounding to its last digit moves a value by at most; `scaled` tells a "3万" from a "30000".
     """
 
     start: int
@@ -61,15 +59,22 @@ class Quantity:
     low: Decimal
     high: Decimal
     half: Decimal
+    scaled: bool
 
     def rivals(self, other: Told) -> bool:
-        """Whether the other one is about the same thing."""
-        mine = self.measure.dimension
-        return isinstance(other, Quantity) and mine != "" and mine == other.measure.dimension
+        """Whether the other one is about the same thing; where one is not told what it counts, whether
+        both are so many ten thousands."""
+        if not isinstance(other, Quantity):
+            return False
+        mine, its = self.measure.dimension, other.measure.dimension
+        return mine == its if mine and its else self.scaled and other.scaled
 
     def held_by(self, other: Told) -> bool:
         """Whether the other one, of the same thing or of nothing named, bears this one out."""
-        if not isinstance(other, Quantity) or other.measure.base not in ("", self.measure.base):
+        if not isinstance(other, Quantity):
+            return False
+        mine, its = self.measure.base, other.measure.base
+        if mine and its and mine != its:
             return False
         rounded = self.low - self.half <= other.value <= self.high + self.half
         return rounded or other.low <= self.value <= other.high
@@ -110,16 +115,6 @@ def read_quantities(text: str, start: int = 0, end: int | None = None) -> tuple[
     return tuple(one for one in found if one is not None)
 
 
-def otherwise(claimed: Sequence[Told], said: Sequence[Told]) -> tuple[Told, tuple[Told, ...]] | None:
-    """The first of a claim's that an evidence has otherwise, with what it has: some of the same thing, and
-    none that bears it out. What the evidence is silent on is no conflict."""
-    for one in claimed:
-        rivals = tuple(other for other in said if one.rivals(other))
-        if rivals and not any(one.held_by(other) for other in said):
-            return one, rivals
-    return None
-
-
 def _same(one: int, two: int) -> bool:
     """Also of a year and its last two digits."""
     return one == two or (min(one, two) >= 30 and min(one, two) == max(one, two) % 100)
@@ -158,11 +153,11 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity | None:
     low, high = _range(value, around)
     size = measure.size
     spread = (low * size, high * size, _half(value) * size)
-    return Quantity(match.start(), match.end(), measure, value * size, *spread)
+    return Quantity(match.start(), match.end(), measure, value * size, *spread, bool(match["scale"]))
 
 
 def _counts(numeral: str, ordinal: str | None) -> bool:
-    """Whether a numeral in characters is a count: "一个" is an article more often, "千年" a figure of speech."""
+    """Whether a numeral in characters is a count: "一个" is more often an article, "千年" a phrase."""
     return numeral.strip("百千万亿") != "" and (numeral != "一" or ordinal is not None)
 
 
@@ -172,9 +167,9 @@ def _range(value: Decimal, around: str) -> tuple[Decimal, Decimal]:
     if _ABOUT.search(around):
         return value - step / 2, value + step / 2
     if _LESS.search(around):
-        return value / _FAR, value
+        return value - step, value
     if _MORE.search(around):
-        return value, max(value * _FAR, value + step)
+        return value, value + step
     return value, value
 
 

@@ -161,9 +161,7 @@ def _tokens_of(evidence: EvidenceView, sentences: Sequence[int]) -> tuple[Token,
 
 
 def _quantities_of(evidence: EvidenceView, sentences: Sequence[int]) -> tuple[Told, ...]:
-    return tuple(
-        told for at in sentences for told in read_quantities(evidence.text, *evidence.sentences[at])
-    )
+    return tuple(told for at in sentences for told in read_quantities(evidence.text, *evidence.sentences[at]))
 
 
 def _tokens(evidence: EvidenceView, window: Window) -> Sequence[Token]:

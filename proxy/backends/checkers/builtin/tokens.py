@@ -36,7 +36,7 @@ _TOKEN = re.compile(
     |(?P<percent>百分之(?=[\d{HAN_NUMERALS}])(?!百分之))
     |(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?)(?P<suffix>(?:st|nd|rd|th|s)\b)?
     |(?P<numeral>第?[{HAN_NUMERALS}]{{2,30}}|第[{HAN_NUMERALS}]|[二两三四五六七八九十](?=[{_MEASURES}]))
-    |(?P<filler>{"|".join(sorted(HAN_FILLERS, key=len, reverse=True))})
+    |(?P<filler>约(?=\s?[\d{HAN_NUMERALS}])|{"|".join(sorted(HAN_FILLERS, key=len, reverse=True))})
     |(?P<han>[{_CJK}])
     |(?P<sign>[%％‰])""",
     re.VERBOSE,
