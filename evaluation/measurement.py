@@ -36,6 +36,7 @@ _THREE_WAY_COLUMNS = {
     "macro_f1": "macro-F1",
     "recall.supported": "recall, supported",
     "recall.contradicted": "recall, contradicted",
+    "precision.contradicted": "precision, contradicted",
     "recall.unsupported": "recall, unsupported",
 }
 

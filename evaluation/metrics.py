@@ -62,16 +62,24 @@ def two_way(supported: Flags, called: Flags, scores: Floats) -> Figures:
 
 
 def three_way(truth: Indexes, called: Indexes) -> Figures:
-    """Accuracy, macro-F1 and recalls out of `three_way_codes`; means over the labels that the rows have."""
+    """Accuracy, macro-F1, recalls and the precision of `contradicted`, out of `three_way_codes`; means over the
+    labels that the rows have. The precision is left out where no row is called contradicted."""
     codes = list(range(len(_THREE)))
-    _, recall, f1, rows = precision_recall_fscore_support(truth, called, labels=codes, zero_division=0)
+    precision, recall, f1, rows = precision_recall_fscore_support(truth, called, labels=codes, zero_division=0)
     there = rows > 0
     recalls = {
         f"recall.{label}": float(value)
         for label, value, known in zip(_THREE, recall, there, strict=True)
         if known
     }
-    return {"accuracy": float((truth == called).mean()), "macro_f1": float(f1[there].mean()), **recalls}
+    at = _THREE.index(Verdict.CONTRADICTED)
+    precisions = {"precision.contradicted": float(precision[at])} if (called == at).any() else {}
+    return {
+        "accuracy": float((truth == called).mean()),
+        "macro_f1": float(f1[there].mean()),
+        **recalls,
+        **precisions,
+    }
 
 
 def three_way_codes(labels: Sequence[Label], verdicts: Sequence[Verdict]) -> tuple[Indexes, Indexes] | None:

@@ -46,7 +46,8 @@ class Reply:
         cut after so many chunks (of a whole reply: at once). `write_size`: the stream's bytes go out in
         writes of that many, across chunk and character borders. `extra`: unknown fields beside `choices`.
         `logprobs`: one entry per chunk. `error`: sent in the stream as `data: {"error": ...}` before its
-        end. `done`: whether `[DONE]` comes. `linger`: seconds that the connection stays open after it."""
+        end. `done`: whether `[DONE]` comes. `linger`: seconds that the connection stays open after it. `sent`
+        counts the events of a stream that went out."""
         self.messages = messages
         self.finish_reason = finish_reason
         self.usage = usage
@@ -59,6 +60,7 @@ class Reply:
         self.error = error
         self.done = done
         self.linger = linger
+        self.sent = 0
 
     async def respond(self, request: web.Request, body: Json) -> web.StreamResponse:
         if not body.get("stream"):
@@ -72,6 +74,7 @@ class Reply:
             step = self.write_size or len(data)
             for start in range(0, len(data), step):
                 await response.write(data[start : start + step])
+            self.sent += 1
         await asyncio.sleep(self.linger)
         await response.write_eof()
         return response

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openai import OpenAI
 
 from proxy.openai_api.profiles import PROFILES, ProfileName
-from proxy.openai_api.request import clean
+from proxy.openai_api.request import OURS, clean
 from proxy.types import CitationStyle, Json
+from tests.http.asking import QUESTION
+from tests.http.facts import FALSE, TRUE, TRUE_ZH
 from tests.openai_api.dressed import Dressed, dressed
 from tests.steps.drafts import chinese_replies, drafts, real_replies
+from tests.upstream import Upstream
 
 STYLES: list[CitationStyle | None] = [None, *get_args(CitationStyle)]
 SIGNS = ["", "[?]", " (unverified)", "【存疑】"]
@@ -170,3 +174,32 @@ def test_a_model_s_own_list_of_the_very_numbers_that_we_marked_is_taken_for_ours
 def test_cleaning_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
     assert len(clean(turn(text), SIGNS)["content"]) <= len(text)
+
+
+DRAFT = f"{TRUE}\n\n- {TRUE_ZH}\n- {FALSE}\n"
+
+
+@pytest.mark.parametrize("mode", ["whole", "sentence", "buffer", "passthrough"])
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_openai_sdk_s_next_turn_is_what_the_upstream_wrote(
+    client: OpenAI, upstream: Upstream, name: ProfileName, mode: str
+) -> None:
+    upstream.enqueue(DRAFT, "Yes.")
+    vouch = {"profile": name, "mark_nonfactual": "[?]", "max_rounds": 0}
+    asked: Any = [{"role": "user", "content": QUESTION}]
+    if mode == "whole":
+        options: Any = {"extra_body": {"vouch": vouch}}
+        whole = client.chat.completions.create(model="test", messages=asked, **options)
+        message = whole.choices[0].message.model_dump(exclude_none=True)
+    else:
+        body = {"vouch": {**vouch, "stream_mode": mode}}
+        with client.chat.completions.stream(model="test", messages=asked, extra_body=body) as events:
+            message = events.get_final_completion().choices[0].message.model_dump(exclude_none=True)
+    shown = name != "none" and mode != "passthrough"
+    assert ("[1]" in message["content"]) is shown
+    assert ("\n\n---\n\n- [1] [" in message["content"]) is (shown and name == "markdown")
+    turns = [*asked, message, {"role": "user", "content": "Sure?"}]
+    client.chat.completions.create(model="test", messages=turns, extra_body={"vouch": vouch})
+    came_back = upstream.requests[-1].body["messages"][1]
+    assert came_back["content"] == DRAFT
+    assert not set(came_back) & set(OURS)

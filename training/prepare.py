@@ -41,7 +41,10 @@ _RULES = [
     *(Path(__file__).parent / f"augment/{name}.py" for name in ("corpora", "details", "english", "phrasing")),
     *(
         Path(str(resources.files(builtin))) / f"{name}.py"
-        for name in ("claims", "excerpt", "reading", "tokens", "windows")
+        for name in (
+            *("assertion", "claims", "excerpt", "frames", "numbers", "reading", "scaffolding", "tokens"),
+            *("windows", "words"),
+        )
     ),
 ]
 """What the rows are made by: when it changes, they are made anew."""

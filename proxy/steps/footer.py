@@ -10,7 +10,7 @@ from proxy.steps.markdown import Span, blocks
 from proxy.steps.marks import marks
 
 _HEAD = "\n\n---\n\n"
-_ENTRY = re.compile(r"- \[(\d{1,3})\] (?:\[(?:[^\[\]\\\n]|\\.)+\]\([^\s()]+\)|(?:[^\[\]\\\n]|\\.)+)")
+_ENTRY = re.compile(r"- \[(\d{1,3})\] (?:\[[^\[\]\n]+\]\([^\s()]+\)|[^\[\]\n]+)")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$&]")
 _MARK = re.compile(r"\[{1,2}(\d{1,3})\]")
 _MAX_NUMBER = 999
@@ -29,14 +29,14 @@ class Source:
 def footer(content: str, sources: Sequence[Source]) -> str:
     """What stands behind `content`, whose marks are those of all the sources: a ruler and a list.
 
-    Empty where there is nothing to list, and where a list would be shown as something else: behind code that
-    was never closed.
+    Empty where there is nothing to list, and where a list would not be one, or would change how the content
+    is read: behind code that was never closed.
     """
     if not sources or max(source.n for source in sources) > _MAX_NUMBER:
         return ""
     text = _HEAD + "\n".join(map(_entry, sources))
-    found = blocks(content + text)
-    return text if found and found[-1].lines[0][0] > len(content) else ""
+    same = blocks(content + text)[: -len(sources)] == blocks(content)
+    return text if same else ""
 
 
 def footer_span(text: str) -> Span | None:
@@ -56,9 +56,14 @@ def footer_span(text: str) -> Span | None:
 
 
 def _entry(source: Source) -> str:
-    title = _SPECIAL.sub(r"\\\g<0>", " ".join(source.title.split()))
+    title = _SPECIAL.sub(_entity, " ".join(source.title.split()))
     opens = source.url.startswith(("http://", "https://"))
     return f"- [{source.n}] [{title}]({source.url})" if opens else f"- [{source.n}] {title}"
+
+
+def _entity(special: re.Match[str]) -> str:
+    """Not a backslash before it: `\\[` begins a formula."""
+    return f"&#{ord(special.group())};"
 
 
 def _marked(text: str) -> set[int]:

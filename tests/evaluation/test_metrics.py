@@ -74,7 +74,23 @@ def test_three_way_figures_are_over_the_labels_that_are_there() -> None:
         "macro_f1": pytest.approx((1 + 2 / 3) / 2),
         "recall.supported": 1.0,
         "recall.contradicted": 0.5,
+        "precision.contradicted": 1.0,
     }
+
+
+def test_the_precision_of_contradicted_counts_all_rows_that_are_called_so() -> None:
+    codes = three_way_codes(
+        ["contradicted", "supported", "unsupported", "contradicted"],
+        [*3 * [Verdict.CONTRADICTED], Verdict.UNSUPPORTED],
+    )
+    assert codes is not None
+    assert three_way(*codes)["precision.contradicted"] == pytest.approx(1 / 3)
+
+
+def test_there_is_no_precision_where_nothing_is_called_contradicted() -> None:
+    codes = three_way_codes(["contradicted", "supported"], 2 * [Verdict.SUPPORTED])
+    assert codes is not None
+    assert "precision.contradicted" not in three_way(*codes)
 
 
 def test_a_failed_check_is_right_for_none_of_the_three_labels() -> None:

@@ -238,6 +238,15 @@ def test_a_reply_that_only_calls_says_nothing(base_url: str, upstream: Upstream)
     assert [item["type"] for item in told[-1]["response"]["output"]] == ["function_call"]
 
 
+def test_checked_text_comes_before_the_calls_that_it_was_written_before(
+    base_url: str, upstream: Upstream
+) -> None:
+    calls = tool_calls(("look_up", "{}"))
+    upstream.enqueue(Reply({"content": f"{TRUE} {TRUE_ELSEWHERE}", "tool_calls": calls["tool_calls"]}))
+    told = events(base_url, tools=[LOOK_UP], vouch={"max_rounds": 0})
+    assert [item["type"] for item in told[-1]["response"]["output"]] == ["message", "function_call"]
+
+
 def test_json_is_checked_but_not_touched(client: OpenAI, base_url: str, upstream: Upstream) -> None:
     class Tower(BaseModel):
         height: str

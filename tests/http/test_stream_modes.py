@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 from proxy.commands.compose import Library
+from proxy.settings import Settings
 from tests.http.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 from tests.serving import serving, settings_for
 from tests.upstream import Hang, Reply, Status, Upstream, tool_calls
@@ -196,7 +198,9 @@ def test_a_correction_that_fails_ends_the_stream_with_its_error(base_url: str, u
 async def test_a_client_that_leaves_ends_the_upstreams_call(
     base_url: str, upstream: Upstream, mode: str
 ) -> None:
-    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} " * 20, pace=0.01))
+    """A hundredth of a second a chunk: what goes out after the client has left tells how long it took."""
+    reply = Reply(f"{TRUE} {UNKNOWN} " * 40, pace=0.01)
+    upstream.enqueue(reply)
     body = {"model": "test", "messages": MESSAGES, "stream": True, "vouch": {"stream_mode": mode}}
     async with (
         httpx.AsyncClient() as client,
@@ -204,8 +208,33 @@ async def test_a_client_that_leaves_ends_the_upstreams_call(
     ):
         async for _ in response.aiter_bytes():
             break
+        sent = reply.sent
     await asyncio.to_thread(upstream.wait_for_disconnect)
     assert upstream.requests[-1].disconnected
+    assert reply.sent - sent < 50
+
+
+async def test_a_client_that_does_not_read_holds_the_upstream_back(
+    corpus: Library, upstream: Upstream
+) -> None:
+    settings = settings_for(upstream.url).model_dump(mode="json")
+    settings["upstreams"][0] |= {"max_reply_bytes": 100_000_000, "api_key": None, "timeout": 60}
+    megabytes = 64
+    reply = Reply("a" * megabytes * 1_000_000, size=10_000)
+    upstream.enqueue(reply)
+    body = {"model": "test", "messages": MESSAGES, "stream": True, "vouch": {"stream_mode": "passthrough"}}
+    small = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)])
+    with serving(Settings.model_validate(settings), corpus) as base_url:
+        async with (
+            httpx.AsyncClient(transport=small) as client,
+            client.stream("POST", f"{base_url}/chat/completions", json=body, timeout=30) as response,
+        ):
+            await anext(response.aiter_bytes())
+            before = -1
+            while reply.sent != before:
+                before = reply.sent
+                await asyncio.sleep(0.5)
+    assert reply.sent < megabytes * 100 * 0.75
 
 
 def test_heartbeats_go_out_while_the_upstream_is_silent(corpus: Library, upstream: Upstream) -> None:
@@ -222,8 +251,7 @@ def test_a_model_may_have_a_mode_of_its_own(corpus: Library, upstream: Upstream)
     settings["upstreams"][0]["stream_mode"] = "passthrough"
     settings["upstreams"][0]["api_key"] = "sk-upstream"
     upstream.enqueue(Reply(f"{TRUE}[4]", size=5))
-    configured = type(settings_for(upstream.url)).model_validate(settings)
-    with serving(configured, corpus) as base_url:
+    with serving(Settings.model_validate(settings), corpus) as base_url:
         assert "".join(pieces(list(chunks_of(base_url)))) == f"{TRUE}[4]"
 
 

@@ -14,8 +14,8 @@ _ROLES = {role: role for role in ("user", "assistant", "system", "developer")}
 
 _REFERENCED = (
     "Vouch keeps no items that could be referred to: send the item itself. "
-    "A client that refers to items takes responses to be stored: tell it that they are not (in Vercel's AI SDK "
-    "by `providerOptions: {openai: {store: false}}`)."
+    "A client that refers to items takes responses to be stored; tell it that they are not (in Vercel's AI "
+    "SDK by `providerOptions: {openai: {store: false}}`)."
 )
 
 

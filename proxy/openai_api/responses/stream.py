@@ -43,7 +43,7 @@ class ResponseChunks:
         self._writers: list[Writer] = []
         self._thinking: ReasoningWriter | None = None
         self._message: MessageWriter | None = None
-        self._thought = ""
+        self._thoughts: list[str] = []
 
     def start(self) -> list[Json]:
         """That there is a response."""
@@ -63,12 +63,12 @@ class ResponseChunks:
     def heartbeat(self) -> list[Json]:
         """An event that says nothing new: no client drops it, and none takes it for something else.
 
-        An empty piece of an item that is open; else the response so far, with every item of it, since some
-        clients take that for all there is.
+        Before the first item the response again; then an empty piece, since some clients take a response for
+        all that was said so far.
         """
         still_open = self._thinking or self._message
-        so_far = {"type": "response.in_progress", "response": self._envelope.response(self._output)}
-        return self._numbered([still_open.beat() if still_open else so_far])
+        again = {"type": "response.in_progress", "response": self._envelope.response()}
+        return self._numbered([still_open.beat() if still_open else again])
 
     def finish(self, choice: Choice, answer: Answer) -> list[Json]:
         """Everything that was not told yet; the response as a whole at last."""
@@ -112,7 +112,7 @@ class ResponseChunks:
             self._thinking = ReasoningWriter(len(self._writers))
             self._writers.append(self._thinking)
             yield from self._thinking.open()
-        self._thought += piece
+        self._thoughts.append(piece)
         yield self._thinking.write(piece)
 
     def _end_thinking(self) -> Iterator[Json]:
@@ -144,7 +144,7 @@ class ResponseChunks:
         """What was not told, and the end of every item."""
         message = choice.raw.get("message") or {}
         calls, refusal = calls_of(message), text_of(message.get("refusal"))
-        yield from self._think(_rest_of(reasoning_of(message), self._thought))
+        yield from self._think(_rest_of(reasoning_of(message), "".join(self._thoughts)))
         yield from self._end_thinking()
         logprobs = _logprobs(choice)
         for piece in self._unsaid(text_of(choice.content), choice.cuts, empty=not refusal and not calls):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -274,7 +275,10 @@ def test_any_text_gets_a_judgement(claim: str, evidence: str, question: str) -> 
 def test_a_batch_gives_what_its_pairs_give_alone(claims: list[str]) -> None:
     pairs = [Pair(claim, f"{TOWER}\n\n{WALL}") for claim in claims]
     together = asyncio.run(SHARED.check(pairs))
-    assert list(together) == [asyncio.run(SHARED.check([pair]))[0] for pair in pairs]
+    alone = [asyncio.run(SHARED.check([pair]))[0] for pair in pairs]
+    # A batch of another shape is summed up in another order, so scores may differ in their last digits.
+    assert [one.score for one in together] == pytest.approx([one.score for one in alone], abs=1e-6)
+    assert [replace(one, score=0.0) for one in together] == [replace(one, score=0.0) for one in alone]
 
 
 SHARED = BuiltinChecker()

@@ -105,8 +105,8 @@ _FILLER = "天气预报说明天有雨。大家记得带伞出门。公园里开
 
 def _scope(claim: str, text: str, sentence: int) -> str:
     evidence = EvidenceReader().read(text)
-    tokens = scope(tokenize(claim), evidence, Window(sentence, sentence))
-    return "".join(token.key for token in tokens)
+    chosen = scope(tokenize(claim), evidence, Window(sentence, sentence))
+    return "".join(text[slice(*evidence.sentences[at])] for at in chosen)
 
 
 def test_a_sentence_far_away_that_says_the_claim_is_in_the_scope() -> None:

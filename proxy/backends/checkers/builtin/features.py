@@ -82,7 +82,7 @@ class Comparison:
     `matched` says per token of the claim how far the window says it, from 0 to 1; `content` are the
     indexes of the tokens that count, `lost` those of them that the window does not say at all. `scope` are
     the tokens of all that a Chinese claim may be put together from; without it that is the window alone.
-    `told` are the quantities and dates in there.
+    `conflict` is a quantity or date of it that the evidence has otherwise.
     """
 
     claim: ClaimView
@@ -92,12 +92,7 @@ class Comparison:
     content: tuple[int, ...]
     lost: tuple[int, ...]
     scope: tuple[Token, ...] = ()
-    told: tuple[Told, ...] = ()
-
-    @property
-    def conflict(self) -> Conflict | None:
-        """A quantity or date of a Chinese claim that its evidence has otherwise."""
-        return conflict(self.claim.text, self.found.text, self.told)
+    conflict: Conflict | None = None
 
     @property
     def denied(self) -> bool:
@@ -148,11 +143,14 @@ def compare(
     scope: tuple[Token, ...] = (),
     told: tuple[Told, ...] = (),
 ) -> Comparison:
-    """Holds a claim against a window; `near` are the keys of the sentences around it and of the title."""
+    """Holds a claim against a window; `near` are the keys of the sentences around it and of the title, `told`
+    the quantities and dates of a Chinese claim's `scope`."""
     matched = tuple(matches(claim.tokens, found))
     content = tuple(at for at, weight in enumerate(claim.weights) if weight > 0)
     lost = tuple(at for at in content if not matched[at])
-    return Comparison(claim, found, near, matched, content, lost, scope, told)
+    return Comparison(
+        claim, found, near, matched, content, lost, scope, conflict(claim.text, found.text, told)
+    )
 
 
 def features(comparison: Comparison) -> tuple[float, ...]:
