@@ -9,13 +9,14 @@ from proxy.backends.upstream.embedded.model import DESCRIPTIONS
 from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.provider import make_upstream, missing_keys
 from proxy.backends.upstream.retry import Retrying
+from proxy.checker_settings import Checker as CheckerSettings
+from proxy.checker_settings import CheckerName
 from proxy.commands.checkers import Checkers, load_checkers
 from proxy.commands.compose import endpoint
 from proxy.errors import ConfigError
-from proxy.settings import Checker as CheckerSettings
-from proxy.settings import CheckerName, Settings
+from proxy.protocols import Checker
+from proxy.settings import Settings
 from proxy.settings import Upstream as UpstreamSettings
-from proxy.types import Checker
 
 
 @asynccontextmanager

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 
 from evaluation.llm_evidence import Given, passage, verify
 from evaluation.rows import DataError, explain
+from proxy.protocols import Checker
 from proxy.steps import judge
 from proxy.steps.checkable import is_checkable
 from proxy.steps.queries import contexts
-from proxy.types import Checker, Claim, Evidence, Finding
+from proxy.types import Claim, Evidence, Finding
 
 How = Literal["each", "joined"]
 """`each`: as the proxy checks, each passage alone and, where none decides, joined (CEG section 3.3).

@@ -9,10 +9,11 @@ from evaluation.halueval import Order, Question
 from evaluation.halueval_prompt import Pick, Place, read_pick
 from evaluation.llm_evidence import verify
 from proxy.errors import UpstreamConnectionError, UpstreamError
+from proxy.protocols import LLM, Checker, Retriever
 from proxy.steps import judge
 from proxy.steps.claims import segment
 from proxy.steps.revise import revision
-from proxy.types import LLM, Attempt, Chat, Checker, Reply, Retriever, Verdict
+from proxy.types import Attempt, Chat, Reply, Verdict
 
 _STOPS = frozenset({401, 403, 404, 429})
 """Statuses that every other question would get too: the table stops, and goes on when it is run again."""

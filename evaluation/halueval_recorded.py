@@ -11,8 +11,9 @@ from evaluation.halueval import Recorded
 from evaluation.halueval_prompt import read_pick
 from evaluation.llm_evidence import Given, passage, verify
 from evaluation.metrics import Figures, Flags, Indexes, share
+from proxy.protocols import Checker
 from proxy.steps.checkable import is_checkable
-from proxy.types import Checker, Claim, Evidence, Finding, Verdict
+from proxy.types import Claim, Evidence, Finding, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from evaluation.metrics import Flags, Floats
 from proxy.errors import CheckError
-from proxy.types import Checker, Pair, Verdict
+from proxy.protocols import Checker
+from proxy.types import Pair, Verdict
 
 BATCH = 128
 """Pairs that are held and asked at once."""

@@ -37,9 +37,9 @@ from proxy.backends.upstream.retry import Retrying
 from proxy.commands.checkers import load_checkers
 from proxy.commands.compose import endpoint
 from proxy.errors import ConfigError
+from proxy.protocols import LLM, Checker
 from proxy.settings import Settings
 from proxy.settings import Upstream as UpstreamSettings
-from proxy.types import LLM, Checker
 
 CACHE = Path(".cache/evaluation")
 _CONCURRENCY = 8

@@ -13,7 +13,8 @@ from pathlib import Path
 from evaluation.llm_meter import Meter
 from proxy.backends.upstream.reply import to_reply
 from proxy.errors import ConfigError, UpstreamError, UpstreamProtocolError
-from proxy.types import LLM, Chat, Json, Reply
+from proxy.protocols import LLM
+from proxy.types import Chat, Json, Reply
 
 
 class CachedLLM:

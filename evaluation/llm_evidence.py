@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 from proxy.backends.retriever import retriever
 from proxy.commands.compose import load_library
 from proxy.errors import CheckError
+from proxy.protocols import Checker, Retriever
 from proxy.settings import Settings
-from proxy.types import Checker, Claim, Evidence, Finding, Passage, Retriever
+from proxy.types import Claim, Evidence, Finding, Passage
 from proxy.verify import Verifier
 
 _PATIENCE = 24 * 3600.0

@@ -62,10 +62,14 @@ def two_way(supported: Flags, called: Flags, scores: Floats) -> Figures:
 
 
 def three_way(truth: Indexes, called: Indexes) -> Figures:
-    """Accuracy, macro-F1, recalls and the precision of `contradicted`, out of `three_way_codes`; means over the
-    labels that the rows have. The precision is left out where no row is called contradicted."""
+    """Accuracy, macro-F1, recalls and the precision of `contradicted`, out of `three_way_codes`.
+
+    Means are over the labels that the rows have; without a row called contradicted there is no precision.
+    """
     codes = list(range(len(_THREE)))
-    precision, recall, f1, rows = precision_recall_fscore_support(truth, called, labels=codes, zero_division=0)
+    precision, recall, f1, rows = precision_recall_fscore_support(
+        truth, called, labels=codes, zero_division=0
+    )
     there = rows > 0
     recalls = {
         f"recall.{label}": float(value)

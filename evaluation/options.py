@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import get_args
 
 from evaluation.metrics import RESAMPLES
+from proxy.checker_settings import CheckerName
 from proxy.errors import ConfigError
-from proxy.settings import CheckerName
 
 
 def add_checker_arguments(parser: argparse.ArgumentParser) -> None:

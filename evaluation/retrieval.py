@@ -16,7 +16,8 @@ from proxy.backends.retriever.dense import DenseRanking
 from proxy.backends.retriever.hybrid import HybridRanking
 from proxy.backends.retriever.lexical import LexicalRanking, Postings
 from proxy.backends.retriever.ranking import Ranking
-from proxy.types import Encoder, Passage, RetrievalMode, Vectors
+from proxy.protocols import Encoder
+from proxy.types import Passage, RetrievalMode, Vectors
 
 DEPTH = 10
 """Passages that are looked at."""

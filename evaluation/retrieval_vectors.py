@@ -12,7 +12,8 @@ from evaluation.options import writable_folder
 from proxy.arrays import ArrayWriter, map_array
 from proxy.backends.retriever.corpus import ENCODED, VECTOR, encoded_text
 from proxy.errors import ConfigError
-from proxy.types import Encoder, Passage, Vectors
+from proxy.protocols import Encoder
+from proxy.types import Passage, Vectors
 
 BLOCK = 512
 """Passages of a file: what an interruption loses at most."""

@@ -23,7 +23,8 @@ from proxy.errors import SourceError
 from proxy.generation import Generation, new_generation
 from proxy.index import FORMAT, Manifest
 from proxy.passages import PASSAGES, read_passages, write_passages
-from proxy.types import Encoder, Passage
+from proxy.protocols import Encoder
+from proxy.types import Passage
 
 Stage = Literal["reading", "encoding", "indexing"]
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from proxy.types import Encoder, Passage, Vectors
+from proxy.protocols import Encoder
+from proxy.types import Passage, Vectors
 
 SAMPLE = 256
 """Passages that are looked at. Each claim meets each passage: 65,000 pairs."""

@@ -16,7 +16,8 @@ from proxy.backends.retriever.corpus import ENCODED, VECTOR, VECTORS, encoded_te
 from proxy.errors import BrokenIndexError
 from proxy.generation import Generation
 from proxy.index import MANIFEST, open_index
-from proxy.types import Encoder, Passage, Vectors
+from proxy.protocols import Encoder
+from proxy.types import Passage, Vectors
 
 log = logging.getLogger(__name__)
 

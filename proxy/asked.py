@@ -12,19 +12,12 @@ from proxy.openai_api.request import ChatRequest, RequestOptions
 from proxy.openai_api.response import Dress
 from proxy.parts import Model
 from proxy.pipeline import Options
+from proxy.protocols import Checker
 from proxy.replying import Manner
 from proxy.settings import Settings
 from proxy.sources import Sources
 from proxy.steps.signs import SIGN
-from proxy.types import (
-    Checker,
-    CitationStyle,
-    OnUnsupported,
-    Passage,
-    ProfileName,
-    ReplyFormat,
-    StreamMode,
-)
+from proxy.types import CitationStyle, OnUnsupported, Passage, ProfileName, ReplyFormat, StreamMode
 from proxy.verify import Verifier
 
 T = TypeVar("T")

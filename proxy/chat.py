@@ -21,11 +21,12 @@ from proxy.openai_api.response import choices, completion
 from proxy.openai_api.stream import Chunks
 from proxy.parts import Model, Parts
 from proxy.pipeline import Answer, Pipeline
+from proxy.protocols import LLM
 from proxy.raw import raw
 from proxy.replying import Replying
 from proxy.settings import Settings
 from proxy.sources import open_sources
-from proxy.types import LLM, Passage
+from proxy.types import Passage
 from proxy.wire import Answered, ChatWire, Happening, streamed
 
 log = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxy.errors import CheckError, RequestError
+from proxy.protocols import Checker
 from proxy.steps import judge
 from proxy.steps.cited import assign, read_citations
 from proxy.steps.claims import segment
@@ -23,7 +24,7 @@ from proxy.steps.faithfulness import (
 )
 from proxy.steps.nearest import Nearest, nearest
 from proxy.steps.queries import contexts
-from proxy.types import Checker, Document, Evidence, Judgement, Passage
+from proxy.types import Document, Evidence, Judgement, Passage
 from proxy.verify import together
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from proxy.errors import BrokenIndexError
-from proxy.types import Encoder
+from proxy.protocols import Encoder
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -6,18 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.backends.upstream.endpoint import Relay, Upstream
-from proxy.types import (
-    LLM,
-    Checker,
-    Document,
-    Extractor,
-    Granularity,
-    Passage,
-    Passages,
-    RetrievalMode,
-    Retriever,
-    StreamMode,
-)
+from proxy.protocols import LLM, Checker, Extractor, Passages, Retriever
+from proxy.types import Document, Granularity, Passage, RetrievalMode, StreamMode
 
 
 @dataclass(frozen=True, slots=True)

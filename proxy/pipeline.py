@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.errors import UpstreamError
+from proxy.protocols import LLM
 from proxy.steps import judge
 from proxy.steps.reading import read_draft, reader
 from proxy.steps.revise import revision
 from proxy.steps.rewrite import read_rewrites, rewrite
 from proxy.steps.splice import spliced, without
 from proxy.types import (
-    LLM,
     Attempt,
     Chat,
     Draft,

@@ -117,6 +117,7 @@ class Replying:
             untouched if live else reader(pipeline.verifier.citations, pipeline.options.sign),
             self._chat.question,
             deadline=pipeline.options.deadline,
+            shown=self._manner.mode == "sentence",
             begun=begun,
         )
 

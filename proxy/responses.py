@@ -21,8 +21,9 @@ from proxy.openai_api.responses.response import Envelope
 from proxy.openai_api.responses.stream import ResponseChunks, event, response
 from proxy.parts import Model
 from proxy.pipeline import Answer
+from proxy.protocols import LLM
 from proxy.replying import Fields, Shown
-from proxy.types import LLM, Draft, Json
+from proxy.types import Draft, Json
 from proxy.wire import Answered, Happening, streamed
 
 _MAX_SIZE = 20_000_000

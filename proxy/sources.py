@@ -10,8 +10,9 @@ from proxy.errors import RequestError
 from proxy.openai_api.request import ChatRequest, RequestDocument
 from proxy.openai_api.sources import request_documents
 from proxy.parts import Parts
+from proxy.protocols import Retriever
 from proxy.settings import Retrieval
-from proxy.types import Document, EvidenceSource, Passage, RetrievalMode, Retriever
+from proxy.types import Document, EvidenceSource, Passage, RetrievalMode
 
 
 @dataclass(frozen=True, slots=True)

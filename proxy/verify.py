@@ -9,21 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from proxy.errors import CheckError, RetrievalError
+from proxy.protocols import Checker, Extractor, Retriever
 from proxy.steps import judge
 from proxy.steps.aggregate import combined
 from proxy.steps.nearest import nearest
 from proxy.steps.queries import contexts, leans, query
 from proxy.types import (
     Aggregation,
-    Checker,
     Claim,
     Evidence,
     Extraction,
-    Extractor,
     Finding,
     Judgement,
     Passage,
-    Retriever,
     UpstreamCitations,
 )
 

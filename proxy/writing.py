@@ -103,9 +103,11 @@ class _Choice:
             taken = True
         return taken
 
-    def attempt(self, draft: Draft, reply: Reply) -> Attempt | None:
+    def attempt(self, draft: Draft, reply: Reply, *, shown: bool) -> Attempt | None:
         """The first attempt. Text that may not be touched after all (beside tool calls) was read as one that
-        may: it has to be read anew."""
+        may: it has to be read anew, unless it was `shown` already, which is how it stays."""
+        if shown and self.text:
+            draft = replace(draft, editable=True)
         if not draft.editable and draft.text != self.text:
             return None
         draft = replace(draft, text=self.text)
@@ -121,6 +123,7 @@ class Writing:
         read: how the text of a draft is read.
         question: the user's.
         deadline: seconds for checking what was settled at once.
+        shown: whether what is checked is let go at once, so that it can't be taken back.
         max_size: characters of a reply, over which it is an error.
         begun: what the first choice goes on from.
     """
@@ -133,6 +136,7 @@ class Writing:
         question: str,
         *,
         deadline: float,
+        shown: bool = False,
         max_size: int = 20_000_000,
         begun: Begun | None = None,
     ) -> None:
@@ -141,6 +145,7 @@ class Writing:
         self._read = read
         self._question = question
         self._deadline = deadline
+        self._shown = shown
         self._begun = begun or Begun()
         self._completion = Completion(max_size)
         self._choices: dict[int, _Choice] = {}
@@ -245,7 +250,9 @@ class Writing:
         attempts = []
         for index, draft in zip(indexes, reply.drafts, strict=True):
             choice = self._choices.get(index)
-            attempts.append(choice.attempt(draft, reply) if choice else Attempt(draft, reply.usage))
+            attempts.append(
+                choice.attempt(draft, reply, shown=self._shown) if choice else Attempt(draft, reply.usage)
+            )
         self._written = Written(reply, tuple(attempts))
 
 

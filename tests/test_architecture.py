@@ -10,7 +10,16 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 ROOMS = [
-    {"proxy", "proxy.types", "proxy.errors", "proxy.settings", "proxy.config"},
+    {
+        "proxy",
+        "proxy.types",
+        "proxy.protocols",
+        "proxy.errors",
+        "proxy.section",
+        "proxy.checker_settings",
+        "proxy.settings",
+        "proxy.config",
+    },
     {"proxy.steps"},
     {"proxy.index", "proxy.passages", "proxy.arrays", "proxy.generation"},
     {"proxy.backends"},
@@ -25,7 +34,9 @@ ROOMS = [
         "proxy.replying",
         "proxy.asked",
         "proxy.wire",
+        "proxy.raw",
         "proxy.chat",
+        "proxy.responses",
         "proxy.citation_checks",
     },
     {"proxy.app"},
@@ -42,6 +53,7 @@ MAY_NOT = {
     "proxy.steps": ["proxy.openai_api"],
     "proxy.app": ["index_builder"],
     "proxy.chat": ["index_builder"],
+    "proxy.responses": ["index_builder"],
     "index_builder": ["proxy.app", "proxy.chat", "proxy.pipeline", "proxy.openai_api", "proxy.commands"],
 }
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai import OpenAI
 
-from proxy.openai_api.profiles import PROFILES, ProfileName
+from proxy.openai_api.profiles import PROFILES
 from proxy.openai_api.request import OURS, clean
-from proxy.types import CitationStyle, Json
+from proxy.types import CitationStyle, Json, ProfileName
 from tests.http.asking import QUESTION
 from tests.http.facts import FALSE, TRUE, TRUE_ZH
 from tests.openai_api.dressed import Dressed, dressed

@@ -22,7 +22,8 @@ from evaluation.metrics import Figures, Flags, Interval, intervals
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.options import counted as number
 from proxy.config import load
-from proxy.types import Checker, Finding, Verdict
+from proxy.protocols import Checker
+from proxy.types import Finding, Verdict
 
 NAME = "felm"
 HELP = "factual errors found in FELM's answers of ChatGPT, by passages (CEG Tables 2 and 4)"

@@ -29,8 +29,9 @@ from evaluation.markdown import print_json
 from evaluation.options import add_checker_arguments, add_resamples_argument, counted
 from evaluation.rows import read_lines
 from proxy.config import load
+from proxy.protocols import Retriever
 from proxy.settings import Settings
-from proxy.types import Finding, Retriever
+from proxy.types import Finding
 
 NAME = "halueval"
 HELP = "a model picks the right of two answers, before and after its reasoning is checked (CEG Table 3)"

@@ -28,7 +28,7 @@ from evaluation.metrics import Figures, Flags, Floats, Interval, intervals
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.report import Report
 from proxy.config import load
-from proxy.types import Checker
+from proxy.protocols import Checker
 
 NAME = "halueval-qa"
 HELP = "HaluEval QA: does the right answer score higher than the hallucinated one, given its knowledge?"

@@ -20,7 +20,7 @@ from evaluation.options import (
 from evaluation.report import Report
 from evaluation.rows import read_lines, read_rows
 from proxy.config import load
-from proxy.types import Checker
+from proxy.protocols import Checker
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

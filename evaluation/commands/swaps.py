@@ -24,7 +24,7 @@ from evaluation.options import (
 from evaluation.report import Report
 from evaluation.swapped import EXCHANGED, Kind, Sample, draw_swapped
 from proxy.config import load
-from proxy.types import Checker
+from proxy.protocols import Checker
 
 NAME = "swaps"
 HELP = "numbers, dates and names exchanged by rule in sentences of a corpus: recall and false alarms"

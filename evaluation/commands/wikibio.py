@@ -22,8 +22,9 @@ from evaluation.metrics import Figures, Indexes, Interval, intervals
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.wikibio import Biography, Sentences, figures, read_wikibio
 from proxy.config import load
+from proxy.protocols import Retriever
 from proxy.settings import Settings
-from proxy.types import Finding, Retriever, Verdict
+from proxy.types import Finding, Verdict
 
 NAME = "wikibio"
 HELP = "wrong sentences found in GPT-3's biographies, SelfCheckGPT's data (CEG Table 1)"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import accumulate
 
-from proxy.types import Evidence, Retriever
+from proxy.protocols import Retriever
+from proxy.types import Evidence
 
 _Key = tuple[float, int, int]
 

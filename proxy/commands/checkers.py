@@ -13,10 +13,10 @@ from proxy.backends.checkers.cache import Cached
 from proxy.backends.checkers.cascade import Cascade, Step
 from proxy.backends.checkers.gathering import Gathering
 from proxy.backends.checkers.llm import LLMChecker
+from proxy.checker_settings import NEEDED, CheckerName
+from proxy.checker_settings import Checker as CheckerSettings
 from proxy.errors import ConfigError
-from proxy.settings import NEEDED, CheckerName
-from proxy.settings import Checker as CheckerSettings
-from proxy.types import LLM, Checker
+from proxy.protocols import LLM, Checker
 
 
 class LocalChecker(Checker, Protocol):

@@ -24,9 +24,10 @@ from proxy.commands.compose import endpoint
 from proxy.config import load
 from proxy.errors import ConfigError, RequestError
 from proxy.openai_api.citations import report_object
+from proxy.protocols import Checker
 from proxy.settings import Settings
 from proxy.steps.faithfulness import CitationReport
-from proxy.types import Checker, Document, Json, Verdict
+from proxy.types import Document, Json, Verdict
 
 
 def run(

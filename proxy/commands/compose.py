@@ -23,10 +23,11 @@ from proxy.commands.checkers import Checkers, load_checkers
 from proxy.errors import ConfigError
 from proxy.index import open_index
 from proxy.parts import Brought, Model, Parts
+from proxy.protocols import LLM, Extractor, Retriever
 from proxy.settings import Encoder, Settings
 from proxy.settings import Extractor as ExtractorSettings
 from proxy.settings import Upstream as UpstreamSettings
-from proxy.types import LLM, Document, Extractor, Granularity, Passage, RetrievalMode, Retriever
+from proxy.types import Document, Granularity, Passage, RetrievalMode
 
 MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from proxy.checker_settings import CheckerName
 from proxy.citations import numbered
 from proxy.errors import RequestError
 from proxy.openai_api.request import RequestDocument
-from proxy.settings import CheckerName
 from proxy.steps.faithfulness import Citation, CitationReport, Statement
 from proxy.types import Document, Json, Usage, Verdict
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from proxy.checker_settings import CheckerName
 from proxy.errors import RequestError
 from proxy.openai_api.profiles import choose_profile, split_alias
-from proxy.settings import CheckerName
 from proxy.steps.ours import bare
 from proxy.types import (
     Aggregation,

@@ -19,7 +19,8 @@ _WORD_END = re.compile(rf"[\s{HAN}]")
 _MARKS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
 _LONG_WINDOW = 320
 _ALLOWED = 200_000
-_ALLOWED_EACH = 64
+_MOST_ALLOWED = 2_000_000
+_ALLOWED_EACH = 40
 _GROWN_WINDOW = 4096
 _COST_OF_A_READING = 100
 
@@ -65,7 +66,7 @@ class Incremental:
         """What is settled with one more piece of the raw text; it extends what was settled before."""
         self._pieces.append(piece)
         self._unread.append(piece)
-        self._allowed += _ALLOWED_EACH * len(piece)
+        self._allowed = min(self._allowed + _ALLOWED_EACH * len(piece), _MOST_ALLOWED)
         if self._fence is not None:
             self._through_code(piece)
         elif self._watch.due(piece, wanting=self._wanting):

@@ -11,7 +11,8 @@ import pytest
 from proxy.backends.both import Both
 from proxy.backends.retriever import hold_corpus, retriever, search_thread
 from proxy.errors import RetrievalError
-from proxy.types import Evidence, Passage, RetrievalMode, Retriever
+from proxy.protocols import Retriever
+from proxy.types import Evidence, Passage, RetrievalMode
 from tests.corpora import ANIMALS
 from tests.encoders import HashingEncoder
 

@@ -27,7 +27,7 @@ class Llm:
     def ask(self, request: Json) -> Json:
         """The result: what it prints, and what its log keeps."""
         models = [
-            {"model_id": f"vouch-{name}", "model_name": name, "api_base": request["base_url"], "supports_tools": True}
+            {"model_id": f"vouch-{name}", "model_name": name, "api_base": request["base_url"], "api_key_name": "vouch", "supports_tools": True}
             for name in ("test", "missing")
         ]
         (self._folder / "extra-openai-models.yaml").write_text(json.dumps(models))

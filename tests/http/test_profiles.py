@@ -35,7 +35,7 @@ def said(chunks: list[dict[str, Any]]) -> str:
     "how", [{"profile": "perplexity"}, {"header": "perplexity"}, {"model": "test@perplexity"}]
 )
 def test_a_profile_is_named_in_the_body_a_header_or_behind_the_model(
-    base_url: str, upstream: Upstream, how: dict[str, str]
+    base_url: str, upstream: Upstream, how: dict[str, Any]
 ) -> None:
     upstream.enqueue(DRAFT)
     reply = post(base_url, **how)

@@ -112,7 +112,10 @@ def test_whatever_else_the_deltas_hold_passes(base_url: str, upstream: Upstream)
     arguments = [call["function"]["arguments"] for delta in deltas for call in delta.get("tool_calls") or ()]
     assert "".join(arguments) == '{"x": 1}'
     assert "".join(pieces(chunks)) == f"{TRUE}[1]"
-    assert finish(chunks)["system_fingerprint"] == "fp"
+    last = finish(chunks)
+    assert last["system_fingerprint"] == "fp"
+    citation = last["choices"][0]["delta"]["annotations"][0]["url_citation"]
+    assert (citation["start_index"], citation["end_index"]) == (len(TRUE), len(TRUE) + 3)
 
 
 def test_each_choice_is_let_go_on_its_own(base_url: str, upstream: Upstream) -> None:
@@ -149,7 +152,7 @@ def test_what_was_checked_is_shown_before_a_stream_that_breaks_says_so(
 
 def test_nothing_unchecked_is_let_go_where_that_is_forbidden(base_url: str, upstream: Upstream) -> None:
     upstream.enqueue(Reply(f"{TRUE} {UNKNOWN}"))
-    options = {"max_rounds": 0, "fail_closed": True, "checker": "llm"}
+    options: Any = {"max_rounds": 0, "fail_closed": True, "checker": "llm"}
     upstream.answer = lambda _body: Status(401)
     chunks = list(chunks_of(base_url, **options))
     assert pieces(chunks) == []

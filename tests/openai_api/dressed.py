@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.openai_api.profiles import PROFILES, ProfileName
+from proxy.openai_api.profiles import PROFILES
 from proxy.openai_api.response import Dress, choices, completion
 from proxy.openai_api.stream import Chunks
 from proxy.pipeline import Answer
@@ -21,6 +21,7 @@ from proxy.types import (
     Json,
     Outcome,
     Passage,
+    ProfileName,
     Reply,
     Usage,
     Verdict,

@@ -10,8 +10,8 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from proxy.errors import RequestError
-from proxy.openai_api.profiles import PROFILES, ProfileName, choose_profile, split_alias
-from proxy.types import Claim, Evidence, Finding, Json, Passage, Verdict
+from proxy.openai_api.profiles import PROFILES, choose_profile, split_alias
+from proxy.types import Claim, Evidence, Finding, Json, Passage, ProfileName, Verdict
 from tests.openai_api.dressed import PASSAGES, Dressed, dressed, rendered
 
 DRAFT = "Paris is the capital of France. It has the Louvre. 巴黎是首都。Who knows?"

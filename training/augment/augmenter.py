@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from evaluation.rows import Row
 from proxy.backends.upstream.retry import pause, retry_after
 from proxy.errors import UpstreamError, UpstreamTimeoutError
-from proxy.types import LLM, Chat, Json, Language, Usage
+from proxy.protocols import LLM
+from proxy.types import Chat, Json, Language, Usage
 from training.augment.answers import Alteration, fault, read
 from training.augment.prompts import Mode, again, messages
 

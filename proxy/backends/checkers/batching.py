@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from proxy.errors import CheckError
-from proxy.types import Checker, Judgement, Pair
+from proxy.protocols import Checker
+from proxy.types import Judgement, Pair
 
 TURN = 16
 """Pairs that one check may put in a batch before the next has its turn: most checks go in whole."""

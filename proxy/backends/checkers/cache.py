@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 from proxy.errors import CheckError
-from proxy.types import Checker, Judgement, Pair, Usage, Verdict
+from proxy.protocols import Checker
+from proxy.types import Judgement, Pair, Usage, Verdict
 
 _Key = tuple[str, Pair]
 _Outcome = Judgement | CheckError | None

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from proxy.errors import CheckError
-from proxy.types import Checker, Judgement, Pair, Usage, Verdict
+from proxy.protocols import Checker
+from proxy.types import Judgement, Pair, Usage, Verdict
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from proxy.types import Checker, Judgement, Pair
+from proxy.protocols import Checker
+from proxy.types import Judgement, Pair
 
 
 class Gathering:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from proxy.backends.checkers import joint
 from proxy.backends.checkers.prompts import PROMPTS, PromptName
 from proxy.errors import CheckError, UpstreamConnectionError, UpstreamError
-from proxy.types import LLM, Chat, Json, Judgement, Pair, Reply, Usage, Verdict
+from proxy.protocols import LLM
+from proxy.types import Chat, Json, Judgement, Pair, Reply, Usage, Verdict
 
 MAX_WINDOWS = 8
 """Windows of one evidence that are asked about; what lies behind them is not read."""

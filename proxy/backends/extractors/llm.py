@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from proxy.backends.extractors.prompts import MAX_CONTEXT_CHARS, PROMPTS
 from proxy.errors import UpstreamError
+from proxy.protocols import LLM
 from proxy.steps.content import uncovered
 from proxy.steps.language import language_of
 from proxy.steps.localiser import locate, spelt
 from proxy.steps.triplets import Reading, read_triplets
-from proxy.types import LLM, Chat, Claim, Extraction, Triplet, Usage
+from proxy.types import Chat, Claim, Extraction, Triplet, Usage
 
 PARAMS: Mapping[str, object] = {"temperature": 0, "max_tokens": 2048}
 MAX_SENTENCE_CHARS = 4_000

@@ -10,7 +10,8 @@ from proxy.backends.retriever.hybrid import HybridRanking
 from proxy.backends.retriever.lexical import LexicalRanking
 from proxy.backends.retriever.ranking import Ranking
 from proxy.backends.retriever.search import RankingRetriever
-from proxy.types import Encoder, RetrievalMode
+from proxy.protocols import Encoder
+from proxy.types import RetrievalMode
 
 
 def retriever(

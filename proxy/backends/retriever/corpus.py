@@ -11,7 +11,8 @@ from proxy.arrays import map_array
 from proxy.backends.retriever.lexical import Postings, open_postings, postings_of
 from proxy.index import EncodedText, Index
 from proxy.passages import HeldPassages, PassageTable, StoredPassages
-from proxy.types import Encoder, Passage, Vectors
+from proxy.protocols import Encoder
+from proxy.types import Passage, Vectors
 
 VECTORS = "vectors.npy"
 VECTOR = np.dtype("<f4")

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxy.backends.retriever.ranking import Hit, over
-from proxy.types import Encoder, Vectors
+from proxy.protocols import Encoder
+from proxy.types import Vectors
 
 Rows = NDArray[np.int64]
 

@@ -8,7 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from proxy.errors import UpstreamError
-from proxy.types import LLM, Chat, Json
+from proxy.protocols import LLM
+from proxy.types import Chat, Json
 
 
 @dataclass(frozen=True, slots=True)

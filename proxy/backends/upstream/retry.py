@@ -12,7 +12,8 @@ from proxy.backends.upstream.closing import closing
 from proxy.backends.upstream.endpoint import Forwarded, Relay
 from proxy.backends.upstream.errors import BrokenOffError
 from proxy.errors import UpstreamConnectionError, UpstreamError, UpstreamProtocolError, UpstreamTimeoutError
-from proxy.types import LLM, Chat, Json, Reply
+from proxy.protocols import LLM
+from proxy.types import Chat, Json, Reply
 
 BASE = 0.25
 """Seconds that the first pause is at most; each further one may be twice as long."""

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Callable
 
 from proxy.backends.upstream.closing import closing
 from proxy.backends.upstream.collect import collect
-from proxy.types import LLM, Chat, Json, Reply
+from proxy.protocols import LLM
+from proxy.types import Chat, Json, Reply
 
 
 class Streamed:

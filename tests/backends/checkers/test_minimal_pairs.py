@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,8 @@ def test_quantities_and_dates_are_read_with_their_place() -> None:
     assert isinstance(date, Date)
     assert date.parts == (2017, 5, 5)
     assert isinstance(quantity, Quantity)
-    assert (quantity.value, quantity.measure.dimension) == (125000, "people")
+    assert quantity.value == Decimal(125000)
+    assert quantity.measure.dimension == "people"
     assert text[quantity.start : quantity.end] == "12.5万人"
 
 

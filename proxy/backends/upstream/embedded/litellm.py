@@ -19,7 +19,8 @@ from litellm.types.utils import GenericStreamingChunk, ModelResponse
 from litellm.utils import custom_llm_setup
 
 from proxy.errors import UpstreamError
-from proxy.types import LLM, Chat, Json
+from proxy.protocols import LLM
+from proxy.types import Chat, Json
 
 PROVIDER = "vouch"
 

@@ -14,10 +14,11 @@ from proxy.backends.upstream.embedded.plant import plant
 from proxy.backends.upstream.embedded.words import bare_title, leans, pieces, small_talk, weighted_terms
 from proxy.backends.upstream.reply import to_reply
 from proxy.errors import RetrievalError, UpstreamError
+from proxy.protocols import Retriever
 from proxy.steps.language import language_of
 from proxy.steps.revise import Revision, read_revision
 from proxy.steps.rewrite import Rewriting, read_rewriting, write_rewrites
-from proxy.types import Chat, Evidence, Json, Language, Passage, Reply, Retriever
+from proxy.types import Chat, Evidence, Json, Language, Passage, Reply
 
 EXTRACTIVE = "vouch/extractive"
 DEMO = "vouch/demo"

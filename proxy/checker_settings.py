@@ -1,0 +1,141 @@
+"""The settings of the checkers, as `proxy.settings` holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from proxy.section import Precision, Section
+
+CheckerName = Literal["builtin", "llm", "cross_encoder", "repc", "cascade"]
+StepName = Literal["builtin", "llm", "cross_encoder", "repc"]
+NLILabel = Literal["entailment", "neutral", "contradiction"]
+PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
+
+
+class LLMChecker(Section):
+    """The checker that asks an LLM."""
+
+    model: str | None = None
+    prompt: PromptName = "ceg"
+    claims_per_call: int = Field(1, ge=1, le=50)
+    concurrency: int = Field(8, ge=1, le=256)
+    timeout: float = Field(30.0, gt=0)
+    params: dict[str, object] = Field({"temperature": 0, "max_tokens": 512})
+
+
+class CrossEncoderChecker(Section):
+    """The checker that runs a sequence-classification model; there is none without a `model`."""
+
+    model: str | None = None
+    revision: str | None = None
+    labels: tuple[NLILabel, ...] = ()
+    threshold: float = Field(0.5, gt=0, le=1)
+    max_tokens: int = Field(512, ge=64)
+    overlap: int = Field(64, ge=0)
+    max_windows: int = Field(8, ge=1)
+    precision: Precision = "auto"
+    batch_size: int = Field(8, ge=1, le=4096)
+    threads: int | None = Field(None, ge=1)
+    trust_remote_code: bool = False
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        if self.labels and self.labels.count("entailment") != 1:
+            raise ValueError("`labels` must name `entailment` exactly once")
+        if self.overlap > self.max_tokens // 2:
+            raise ValueError("`overlap` must be at most half of `max_tokens`")
+        return self
+
+
+class RepCChecker(Section):
+    """The checker that classifies a model's hidden states; there is none without a `model`."""
+
+    model: str | None = None
+    classifier: str | None = None
+    precision: Precision = "auto"
+    threads: int | None = Field(None, ge=1)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if (self.model is None) != (self.classifier is None):
+            raise ValueError("`model` and `classifier` belong together: the one was fitted on the other")
+        return self
+
+
+class CascadeStep(Section):
+    """A checker of the cascade. A score outside the open interval `sure` is its last word."""
+
+    name: StepName
+    sure: tuple[float, float] = (0.1, 0.9)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: object) -> object:
+        return {"name": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        low, high = self.sure
+        if not 0 <= low <= high <= 1:
+            raise ValueError("`sure` must be [low, high] with 0 <= low <= high <= 1")
+        return self
+
+
+class CascadeChecker(Section):
+    """The checkers that are asked one after the other; there is no cascade without `steps`."""
+
+    steps: tuple[CascadeStep, ...] = ()
+
+    @model_validator(mode="after")
+    def _once_each(self) -> Self:
+        names = [step.name for step in self.steps]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name} is a step twice")
+        return self
+
+
+class Checker(Section):
+    """Which checker decides, and the settings of each."""
+
+    name: CheckerName = "builtin"
+    cache_pairs: int = Field(10_000, ge=0)
+    cache_chars: int = Field(20_000_000, ge=0)
+    cache_llm: bool = False
+    batch_ms: float = Field(2.0, ge=0, le=1000)
+    batch_pairs: int = Field(64, ge=1)
+    batch_waiting: int = Field(1024, ge=1)
+    llm: LLMChecker = LLMChecker()
+    cross_encoder: CrossEncoderChecker = CrossEncoderChecker()
+    repc: RepCChecker = RepCChecker()
+    cascade: CascadeChecker = CascadeChecker()
+
+    @property
+    def configured(self) -> tuple[CheckerName, ...]:
+        """The checkers that can be asked for: the first two need no settings."""
+        given = {
+            "builtin": True,
+            "llm": True,
+            "cross_encoder": self.cross_encoder.model is not None,
+            "repc": self.repc.model is not None,
+            "cascade": bool(self.cascade.steps),
+        }
+        return tuple(name for name in get_args(CheckerName) if given[name])
+
+    @model_validator(mode="after")
+    def _only_configured_ones(self) -> Self:
+        for name in (self.name, *(step.name for step in self.cascade.steps)):
+            if name not in self.configured:
+                raise ValueError(f"{name} is asked for, but {NEEDED[name]} is not set")
+        return self
+
+
+NEEDED: Mapping[CheckerName, str] = {
+    "cross_encoder": "checker.cross_encoder.model",
+    "repc": "checker.repc.model",
+    "cascade": "checker.cascade.steps",
+}
+"""What a checker can't do without."""

@@ -1,0 +1,73 @@
+"""The Protocols between the rooms: what a backend has to be able to do, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from proxy.types import Chat, Claim, Evidence, Extraction, Json, Judgement, Pair, Passage, Reply, Vectors
+
+
+class LLM(Protocol):
+    """An upstream chat model. Raises `errors.UpstreamError` and its children, nothing else."""
+
+    async def complete(self, chat: Chat) -> Reply:
+        """The whole reply at once."""
+        ...
+
+    def stream(self, chat: Chat) -> AsyncIterator[Json]:
+        """The reply as `chat.completion.chunk` objects, unchanged, without the closing `[DONE]`."""
+        ...
+
+
+class Encoder(Protocol):
+    """Texts to unit vectors. Blocking: callers leave the event loop first."""
+
+    @property
+    def name(self) -> str:
+        """The model's id, as the index's manifest records it."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension), float32, each row of Euclidean length 1."""
+        ...
+
+
+class Retriever(Protocol):
+    """The corpus, searchable."""
+
+    async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+        """Per query at most k passages, best first. Raises `errors.RetrievalError`."""
+        ...
+
+
+class Passages(Protocol):
+    """The corpus, addressable."""
+
+    def get(self, passage_id: str) -> Passage | None:
+        """The passage of that id, or None."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+class Extractor(Protocol):
+    """Takes sentences apart into what is checked one by one."""
+
+    async def extract(self, claims: Sequence[Claim], question: str) -> Sequence[Extraction]:
+        """One extraction per claim, in order. Raises nothing: what fails is said in `Extraction.error`."""
+        ...
+
+
+class Checker(Protocol):
+    """Decides whether evidence bears a claim out."""
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        """One judgement per pair, in order. A pair that fails alone is UNVERIFIED; raises
+        `errors.CheckError` when the checker as a whole is unavailable."""
+        ...

@@ -1,0 +1,15 @@
+"""What every section of the settings is made of."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Precision = Literal["auto", "bf16", "fp32"]
+
+
+class Section(BaseModel):
+    """Frozen, and no key that we don't know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
