@@ -3,9 +3,9 @@
     python -m benchmarks.gateways [--litellm PYTHON] [--portkey START_SERVER.JS] [--rounds 3] [--json FILE]
 
 `PYTHON` is the interpreter of an environment with `litellm[proxy]`; `START_SERVER.JS` is
-`node_modules/@portkey-ai/gateway/build/start-server.js`. What isn't named is left out. Upstream, load and each
-gateway are processes of their own, one worker each. In each round every target has its turn at every load, so
-that what else the machine does meets all alike; figures are medians of the rounds.
+`node_modules/@portkey-ai/gateway/build/start-server.js`. What isn't named is left out, and so is what does
+not answer. Upstream, load and each gateway are processes of their own, one worker each. In each round every
+target has its turn at every load, so that what else the machine does meets all alike; figures are medians.
 """
 
 from __future__ import annotations

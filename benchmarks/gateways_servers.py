@@ -59,8 +59,10 @@ def upstream(folder: Path, replies: Path) -> contextlib.AbstractContextManager[R
     return running(folder, "upstream", [sys.executable, *module], port)
 
 
-def vouch(folder: Path, upstream_url: str, index: Path) -> contextlib.AbstractContextManager[Running]:
-    """This proxy over an index, with places for 256 chats."""
+def vouch(
+    folder: Path, upstream_url: str, index: Path, settings: Mapping[str, str] | None = None
+) -> contextlib.AbstractContextManager[Running]:
+    """This proxy over an index, with places for 256 chats; `settings` are `VOUCH_` variables."""
     port = free_port()
     model = ["--model", "openai/bench", "--api-base", upstream_url, "--api-key", "sk-bench"]
     command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", str(port), *model]
@@ -69,6 +71,7 @@ def vouch(folder: Path, upstream_url: str, index: Path) -> contextlib.AbstractCo
         "VOUCH_SERVER__API_KEYS": json.dumps([KEY]),
         "VOUCH_SERVER__MAX_CONCURRENCY": "256",
         "VOUCH_VERIFICATION__DEADLINE": "600",
+        **(settings or {}),
     }
     return running(folder, "vouch", command, port, more)
 

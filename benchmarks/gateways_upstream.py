@@ -1,4 +1,4 @@
-"""The upstream of the gateway benchmarks: an OpenAI-compatible server that writes at the pace it is asked for.
+"""The upstream of the gateway benchmarks: an OpenAI-compatible server that writes at the pace asked for.
 
     python -m benchmarks.gateways_upstream --replies FILE --port PORT
 

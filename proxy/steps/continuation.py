@@ -11,12 +11,20 @@ from itertools import chain
 
 from proxy.steps.fence import mark_for
 from proxy.steps.language import language_of
-from proxy.steps.reprompt import MAX_EVIDENCE_CHARS, documents, with_turns, written
+from proxy.steps.reprompt import (
+    MAX_EVIDENCE_CHARS,
+    documents,
+    opening_patterns,
+    with_turns,
+    written,
+)
 from proxy.types import Chat, Finding, Json, Language
 
 _ENOUGH = 12
 """Characters that must be the same before they are taken for a repetition."""
-_LONGEST_TAIL = 400
+_LONGEST = 8_000
+"""Characters of the prefix that are looked at: its end."""
+_STOPS = ".!?。！？"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,9 @@ _WORDS: dict[Language, _Words] = {
 }
 
 
+_OPENINGS = opening_patterns({language: words.opening for language, words in _WORDS.items()})
+
+
 def continuation(chat: Chat, prefix: str, failed: Finding, *, prefill: bool = False) -> Chat:
     """The chat that asks the model to go on from `prefix`, without the claim that failed.
 
@@ -91,17 +102,24 @@ def continuation(chat: Chat, prefix: str, failed: Finding, *, prefill: bool = Fa
     return with_turns(chat, prefix, message)
 
 
+def is_continuation(message: str) -> bool:
+    """Whether a user turn is one that `continuation` wrote."""
+    first, _, _ = message.partition("\n")
+    return any(opening.fullmatch(first) for opening in _OPENINGS.values())
+
+
 class Overlap:
     """Takes away what a continuation repeats of its prefix, as it comes in pieces.
 
-    A model that was asked to go on often starts over, or with the last sentence. White space is compared
-    loosely. Fewer than a dozen characters in common are no repetition.
+    A model that was asked to go on often starts over, or with the last sentence. Whole sentences at its
+    beginning that stand in the prefix are dropped; white space is compared loosely. A dozen characters that
+    are the same are no repetition yet.
     """
 
     def __init__(self, prefix: str) -> None:
-        tail = prefix[-_LONGEST_TAIL:]
+        known = prefix[-_LONGEST:]
         self._prefix = prefix
-        self._starts = [prefix, *(tail[at:] for at in range(1, len(tail)) if _begins(tail, at))]
+        self._starts = [_loose(known[at:]) for at in range(len(known)) if at == 0 or _begins(known, at)]
         self._held = ""
         self._decided = not prefix.strip()
         self._met = False
@@ -111,26 +129,30 @@ class Overlap:
         if self._decided:
             return self._spaced(piece)
         self._held += piece
-        said = _loose(self._held)
-        possible = [one for one in map(_loose, self._starts) if one.startswith(said) or said.startswith(one)]
-        if any(len(one) > len(said) for one in possible):
-            return ""
-        return self._decide(max(map(len, possible), default=0))
+        while said := _loose(self._held):
+            if any(start.startswith(said) for start in self._starts):
+                return ""
+            repeated = self._repeated(said)
+            if not repeated:
+                self._decided = True
+                return self._spaced(self._held)
+            self._held = self._held[_position(self._held, repeated) :]
+        return ""
 
     def end(self) -> str:
         """What is still held, once nothing more comes."""
         if self._decided:
             return ""
-        said = _loose(self._held)
-        repeated = len(said) >= _ENOUGH and any(_loose(one).startswith(said) for one in self._starts)
-        return self._decide(len(said) if repeated else 0)
-
-    def _decide(self, repeated: int) -> str:
-        """Gives what follows the first `repeated` characters, white space not counted."""
         self._decided = True
-        if repeated < _ENOUGH and repeated < len(_loose(self._prefix)):
-            return self._spaced(self._held)
-        return self._spaced(self._held[_position(self._held, repeated) :])
+        return self._spaced(self._held if len(_loose(self._held)) < _ENOUGH else "")
+
+    def _repeated(self, said: str) -> int:
+        """How many of its first characters, white space not counted, are whole sentences of the prefix."""
+        same = max((_shared(start, said) for start in self._starts), default=0)
+        ends = [at for at in range(_ENOUGH, same + 1) if said[at - 1] in _STOPS]
+        whole = max(ends, default=0)
+        exhausted = next((len(start) for start in self._starts if said.startswith(start)), 0)
+        return max(whole, exhausted if exhausted >= _ENOUGH else 0)
 
     def _spaced(self, text: str) -> str:
         """With one space where two sentences meet."""
@@ -143,10 +165,16 @@ class Overlap:
         return f" {text}" if latin and self._prefix[-1].isascii() else text
 
 
+def _shared(one: str, other: str) -> int:
+    """How many characters at their beginnings are the same."""
+    differing = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
+
+
 def _begins(text: str, at: int) -> bool:
     """Whether a sentence or a line begins there."""
     before = text[:at].rstrip(" \t")
-    return not text[at].isspace() and bool(before) and before[-1] in ".!?。！？\n"
+    return not text[at].isspace() and bool(before) and before[-1] in f"{_STOPS}\n"
 
 
 def _loose(text: str) -> str:

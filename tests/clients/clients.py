@@ -120,6 +120,9 @@ _NODE = {**_PYTHON, "time-out": "APIConnectionTimeoutError"}
 _STATUSES = (400, 401, 404, 429, 500)
 _VERCEL = {**dict.fromkeys(_STATUSES, "AI_APICallError"), "time-out": "TimeoutError", "broken": "Object"}
 
+_UNKNOWN_FIELDS = "LangChain drops fields that it does not know"
+_BUILT_ANEW = "of a stream its log keeps the text and the usage"
+
 CLIENTS = (
     Client("`openai`, Python", "openai", THEIRS, _script("openai_sdk.py"), _PYTHON),
     Client("`openai`, Python", "openai", OURS, _script("openai_sdk.py"), _PYTHON),
@@ -132,14 +135,23 @@ CLIENTS = (
         OURS,
         _script("litellm_sdk.py"),
         {**_PYTHON, "time-out": "Timeout", "broken": "MidStreamFallbackError"},
+        known={"tool calls": "litellm raises ModuleNotFoundError unless the package `mcp` is installed too"},
     ),
-    Client("`langchain-openai`", "langchain-openai", THEIRS, _script("langchain_sdk.py"), _LANGCHAIN),
+    Client(
+        "`langchain-openai`",
+        "langchain-openai",
+        THEIRS,
+        _script("langchain_sdk.py"),
+        _LANGCHAIN,
+        known={"citations": _UNKNOWN_FIELDS, "references": _UNKNOWN_FIELDS},
+    ),
     Client(
         "its `use_responses_api`",
         "langchain-openai",
         THEIRS,
         _script("langchain_sdk.py", "responses"),
         _LANGCHAIN,
+        known={"references": _UNKNOWN_FIELDS},
     ),
     Client(
         "`@langchain/openai`",
@@ -154,6 +166,7 @@ CLIENTS = (
         NODE,
         _script("langchain_sdk.mjs", "responses"),
         {**_NODE, "time-out": "TimeoutError"},
+        known={"references": _UNKNOWN_FIELDS},
     ),
     Client("`ai`, `openai.chat()`", "@ai-sdk/openai", NODE, _script("vercel.mjs", "chat"), _VERCEL),
     Client("`ai`, `openai()`", "@ai-sdk/openai", NODE, _script("vercel.mjs", "responses"), _VERCEL),
@@ -163,8 +176,18 @@ CLIENTS = (
         NODE,
         _script("vercel.mjs", "compatible"),
         _VERCEL,
+        known={"citations": "it has no sources; a `metadataExtractor` gets at the references"},
     ),
-    Client("`llm`", "llm", LLM, _llm, dict.fromkeys((*_STATUSES, "broken"), "exit 1"), tells_retry=False),
+    Client(
+        "`llm`",
+        "llm",
+        LLM,
+        _llm,
+        dict.fromkeys((*_STATUSES, "broken"), "exit 1"),
+        tells_retry=False,
+        known={"citations (streamed)": _BUILT_ANEW, "references (streamed)": _BUILT_ANEW},
+        untried={"time-out": "it has no option for one"},
+    ),
     Client(
         "curl",
         "curl",

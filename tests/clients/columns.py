@@ -155,6 +155,9 @@ def plain(text: Any) -> str:
     return text if isinstance(text, str) else "".join(part.get("text", "") for part in text)
 
 
+SLOW: Json = {"size": 20, "pace": 0.1}
+"""Of 188 characters the first claim is there after 5 pieces, and checked well before the last."""
+
 PLAIN = Exchange([DRAFT])
 NEXT = Exchange([DRAFT, "Fine."], {"then": NEXT_QUESTION})
 CALL = Exchange(
@@ -179,6 +182,8 @@ COLUMNS = (
     ),
     Column("retries", [(Exchange([Status(429, retry_after="1"), DRAFT], {"max_retries": 1}), retried)]),
     Column("time-out", [(Exchange([Hang()], {"timeout": 0.7}, leaves=True), timed_out)]),
-    Column("broken stream", [(Exchange([Reply(DRAFT, drop_after=40, pace=0.02)]), broken)], streamed_only=True),
-    Column("leaving", [(Exchange([Reply(DRAFT, pace=0.05)], {"leave": True}, leaves=True), left)], streamed_only=True),
+    Column("broken stream", [(Exchange([Reply(DRAFT, drop_after=9, **SLOW)]), broken)], streamed_only=True),
+    Column(
+        "leaving", [(Exchange([Reply(DRAFT, **SLOW)], {"leave": True}, leaves=True), left)], streamed_only=True
+    ),
 )

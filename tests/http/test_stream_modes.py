@@ -161,7 +161,7 @@ def test_nothing_unchecked_is_let_go_where_that_is_forbidden(base_url: str, upst
 
 def test_a_sentence_that_fails_is_corrected_before_anyone_reads_it(base_url: str, upstream: Upstream) -> None:
     upstream.enqueue(
-        Reply(f"{TRUE} {FALSE} {UNKNOWN}", pace=0.005),
+        Reply(f"{TRUE} {FALSE} " + f"{UNKNOWN} " * 20, pace=0.02),
         Reply(f"{TRUE} {TRUE_TOO} {TRUE_ELSEWHERE}"),
     )
     chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
@@ -182,6 +182,17 @@ def test_what_fails_when_no_correction_is_left_is_marked(base_url: str, upstream
     chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
     assert "".join(pieces(chunks)) == f"{TRUE}[1] {UNKNOWN}[?] {TRUE_TOO}[2]"
     assert len(upstream.requests) == 2
+
+
+def test_the_demonstration_corrects_its_error_before_anyone_reads_it(base_url: str) -> None:
+    messages = [{"role": "user", "content": "How deep is Lake Baikal, and how old is it?"}]
+    body = {"messages": messages}
+    chunks = list(chunks_of(base_url, "vouch/demo", body, correction="prefix", max_rounds=2))
+    verification = finish(chunks)["verification"]
+    assert verification["rounds"] == 1
+    assert {claim["verdict"] for claim in verification["claims"]} == {"supported"}
+    said = [claim["text"] for claim in verification["claims"]]
+    assert len(said) == len(set(said)) >= 3
 
 
 def test_the_first_sentence_may_fail_too(base_url: str, upstream: Upstream) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.steps.continuation import Overlap, continuation
+from proxy.steps.continuation import Overlap, continuation, is_continuation
 from proxy.types import Chat, Claim, Evidence, Finding, Passage, Verdict
 
 CHAT = Chat({"model": "m", "messages": [{"role": "user", "content": "Where is Paris?"}]}, "Where is Paris?")
@@ -47,6 +47,12 @@ def test_nothing_said_yet_leaves_no_empty_turn() -> None:
     assert [one["role"] for one in continuation(CHAT, "", FAILED).body["messages"]] == ["user", "user"]
 
 
+def test_a_continuation_is_known_again() -> None:
+    for prefix in (PREFIX, "", "巴黎是法国的首都。"):
+        assert is_continuation(continuation(CHAT, prefix, FAILED).body["messages"][-1]["content"])
+    assert not is_continuation("Documents to go on by.")
+
+
 def test_a_chinese_reply_is_gone_on_with_in_chinese() -> None:
     last = continuation(CHAT, "巴黎是法国的首都。", FAILED).body["messages"][-1]["content"]
     assert "请从中断处继续写" in last
@@ -60,6 +66,9 @@ def test_a_chinese_reply_is_gone_on_with_in_chinese() -> None:
         ("It lies on the Seine. The city grew.", " The city grew."),
         ("Paris is the capital\nof France. It lies on the  Seine.\n\nThe city grew.", "\n\nThe city grew."),
         ("Paris grew.", "Paris grew."),
+        ("Paris is the capital of France. The city grew.", " The city grew."),
+        ("It lies on the Seine. Paris is the capital of France. It grew.", " It grew."),
+        ("Paris is the capital of Texas.", "Paris is the capital of Texas."),
         (PREFIX, ""),
         ("", ""),
     ],

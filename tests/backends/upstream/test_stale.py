@@ -11,6 +11,7 @@ import pytest
 
 from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.http import HTTPUpstream
+from proxy.backends.upstream.transport import STALE
 from proxy.errors import UpstreamConnectionError
 from tests.backends.upstream.asking import chat
 
@@ -92,11 +93,8 @@ async def test_an_answer_that_has_begun_is_not_asked_for_again() -> None:
     assert server.requests == 2
 
 
-async def test_a_server_that_thought_about_it_before_it_hung_up_is_not_asked_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("proxy.backends.upstream.transport.STALE", 0.05)
-    server = Forgetful(answers=1, delay=0.2)
+async def test_a_server_that_thought_about_it_before_it_hung_up_is_not_asked_again() -> None:
+    server = Forgetful(answers=1, delay=STALE + 0.1)
     async with calling(server) as http:
         await http.complete(chat())
         with pytest.raises(UpstreamConnectionError, match="without an answer"):

@@ -12,6 +12,8 @@ from proxy.types import Language, Pair
 
 _SHORT = {"en": 3, "zh": 6}
 """Content tokens of the longest claim that is taken for a bare answer to its question."""
+_AFFIRMED = frozenset({"yes"})
+"""Answers that say nothing of their own."""
 _SENTENCE_END = re.compile(r"[.!?:;\n。！？；：\"“]")
 
 
@@ -31,7 +33,8 @@ class Lexicon:
 class ClaimView:
     """A claim's tokens with a weight each, and what it leans on.
 
-    A bare answer is read with its question behind it; `asked` are the keys of the question's content words.
+    A bare answer is read with its question behind it; `asked` are the keys of the question's content words,
+    `answer` those of its own, and both are empty of any other claim.
     `subjects` are those of the names that the pronoun at its start may stand for: any of them will do.
     """
 
@@ -41,6 +44,7 @@ class ClaimView:
     weights: tuple[float, ...]
     asked: tuple[str, ...] = ()
     subjects: frozenset[str] = frozenset()
+    answer: frozenset[str] = frozenset()
 
 
 def read_claim(pair: Pair, lexicons: Mapping[Language, Lexicon]) -> ClaimView:
@@ -53,17 +57,19 @@ def read_claim(pair: Pair, lexicons: Mapping[Language, Lexicon]) -> ClaimView:
     if pair.context and _leans(text, tokens):
         subjects = _names(_named(pair.context, tokenize(pair.context), lexicon))
     asked: tuple[Token, ...] = ()
+    answer: frozenset[str] = frozenset()
     content = sum(token.kind != "stop" for token in tokens)
     if 0 < content <= _SHORT[language] and pair.question:
         asked = tuple(
             token._replace(start=token.start + len(text) + 1, end=token.end + len(text) + 1)
             for token in _named(pair.question, tokenize(pair.question), lexicon)
         )
+        answer = frozenset(token.key for token in tokens if token.kind != "stop") - _AFFIRMED
         text = f"{text} {pair.question}"
     tokens = (*tokens, *asked)
     weights = tuple(lexicon.weight(token) for token in tokens)
     words = tuple(token.key for token in asked if token.kind != "stop")
-    return ClaimView(text, language, tokens, weights, words, subjects)
+    return ClaimView(text, language, tokens, weights, words, subjects, answer)
 
 
 def _leans(text: str, tokens: Sequence[Token]) -> bool:

@@ -103,15 +103,23 @@ class Comparison:
 
     @property
     def unsaid(self) -> bool:
-        """Whether the evidence lacks what a claim turns on: an English negation; a Chinese quantity, date or
-        place; or a word, nearly, of a short Chinese claim, in which the regression sees no more than a
-        character missing."""
+        """Whether the evidence lacks what a claim turns on.
+
+        In English a negation, or all of a bare answer, whose question it may say. In Chinese a quantity, date
+        or place, or nearly a word of a short claim, in which the regression sees just a character missing.
+        """
         if self.claim.language == "en":
-            return negations(self)[0]
+            return negations(self)[0] or self._unanswered
         if self.conflict or any(place in self.claim.text and not self._has(place) for place in HAN_PLACES):
             return True
         said = sum(self.matched[at] for at in self.content)
         return len(self.content) <= _SHORT_HAN and said < _SHORT_HAN_RECALL * len(self.content)
+
+    @property
+    def _unanswered(self) -> bool:
+        answer = self.claim.answer
+        own = [at for at in self.content if self.claim.tokens[at].key in answer]
+        return bool(own) and not any(self.matched[at] for at in own)
 
     def _has(self, place: str) -> bool:
         return place in self.found.text or all(pair in self.found.pairs for pair in pairwise(place))

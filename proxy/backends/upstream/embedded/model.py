@@ -11,10 +11,19 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from proxy.backends.upstream.embedded.compose import Composition, compose
 from proxy.backends.upstream.embedded.mend import corrected, mend
 from proxy.backends.upstream.embedded.plant import plant
-from proxy.backends.upstream.embedded.words import bare_title, leans, pieces, small_talk, weighted_terms
+from proxy.backends.upstream.embedded.words import (
+    bare_title,
+    joined,
+    leans,
+    pieces,
+    sentences,
+    small_talk,
+    weighted_terms,
+)
 from proxy.backends.upstream.reply import to_reply
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.protocols import Retriever
+from proxy.steps.continuation import is_continuation
 from proxy.steps.language import language_of
 from proxy.steps.revise import Revision, read_revision
 from proxy.steps.rewrite import Rewriting, read_rewriting, write_rewrites
@@ -82,10 +91,22 @@ class EmbeddedLLM:
             return await asyncio.to_thread(_mended, turns, revision)
         if rewriting := await asyncio.to_thread(read_rewriting, last):
             return await asyncio.to_thread(_rewritten, turns, rewriting)
+        if is_continuation(last):
+            return await self._continued(turns, asked)
         if small_talk(last):
             return WELCOME[language]
         question = last[:MAX_QUESTION_CHARS]
         return await self._drafted(question, _query(asked)) or NOTHING[language]
+
+    async def _continued(self, turns: Sequence[tuple[object, str]], asked: Sequence[str]) -> str:
+        """What the documents say on the question before, without what was said already."""
+        real = [text for text in asked if not is_continuation(text)]
+        query = _query(real or [""])
+        found = await self._search(query, PASSAGES)
+        composition = await asyncio.to_thread(compose, query, [evidence.passage for evidence in found])
+        said = _draft(turns)
+        new = [one for one in sentences(composition.text) if one not in said]
+        return joined(new, language_of(composition.text))
 
     async def _drafted(self, question: str, query: str) -> str:
         """A first draft; empty where the corpus holds none."""
