@@ -5,7 +5,7 @@ RUN := .venv/.installed
 DEV := .venv/.installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo serve test lint format benchmark clean
+.PHONY: demo serve test lint format benchmark clients matrix clean
 
 demo: $(RUN)  ## index the examples, serve them, ask a question, print the cited reply
 	@$(BIN)/vouch demo

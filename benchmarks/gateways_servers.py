@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import secrets
@@ -30,12 +31,12 @@ ON_LOOPBACK = (
 
 
 class NotStartedError(Exception):
-    """A server ended, or took no connection in time; its log says why."""
+    """A server ended, or gave no answer in time; its log says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that takes connections."""
+    """A server that answers."""
 
     url: str
     pid: int
@@ -104,7 +105,7 @@ def portkey_target(url: str, upstream_url: str) -> Target:
 def running(
     folder: Path, name: str, command: list[str], port: int, more: Mapping[str, str] | None = None
 ) -> Iterator[Running]:
-    """The command, from when it takes connections until the block ends. Raises `NotStartedError`."""
+    """The command, from when it answers until the block ends. Raises `NotStartedError`."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("VOUCH_")}
     path = os.pathsep.join(filter(None, (str(Path.cwd()), os.environ.get("PYTHONPATH"))))
     environment = {**kept, "PYTHONPATH": path, **(more or {})}
@@ -133,8 +134,12 @@ def free_port() -> int:
 def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_SECONDS)
+            with contextlib.closing(connection):
+                connection.request("GET", "/")
+                connection.getresponse()
+                return  # whatever it says: it speaks
         time.sleep(0.2)
     raise NotStartedError(f"{process.args!r} did not start:\n{log.read_text(errors='replace')[-2000:]}")
 

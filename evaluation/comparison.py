@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.estimates import Estimates
 from evaluation.judging import Judged, picked
-from evaluation.markdown import failures, nested, rounded, shown, table
+from evaluation.markdown import failures, nested, rounded, table
 from evaluation.measurement import Measurement, measure
-from evaluation.metrics import Figures, Interval
+from evaluation.metrics import Figures
 from evaluation.rows import Row
 
 _COLUMNS = {
@@ -100,7 +101,9 @@ def as_json(benchmark: Benchmark, comparison: Comparison) -> dict[str, Any]:
 def as_markdown(benchmark: Benchmark, comparisons: Sequence[Comparison]) -> str:
     """One table, the published rows last, and the notes."""
     rows = [row for one in comparisons for row in _rows(one)]
-    rows += [[one.system, one.on, "", *_cells(one.figures, {})] for one in benchmark.published]
+    rows += [
+        [one.system, one.on, "", *Estimates(one.figures, {}).cells(_COLUMNS)] for one in benchmark.published
+    ]
     text = "95% bootstrap intervals in brackets.\n\n"
     text += table(["system", "measured on", "rows", *_COLUMNS.values()], rows)
     notes = [
@@ -125,17 +128,12 @@ def _means(benchmark: Benchmark, parts: Sequence[Measurement]) -> Iterator[tuple
 
 
 def _fields(measured: Measurement) -> dict[str, Any]:
-    estimates = measured.two_way
-    return {"n": measured.n, **nested(estimates.figures), "intervals": nested(estimates.intervals)}
+    return {"n": measured.n, **measured.two_way.as_json()}
 
 
 def _rows(comparison: Comparison) -> Iterator[list[str]]:
     system = f"`{comparison.checker}`"
     for one in (comparison.whole, *comparison.parts):
-        yield [system, one.file, f"{one.n:,}", *_cells(one.two_way.figures, one.two_way.intervals)]
+        yield [system, one.file, f"{one.n:,}", *one.two_way.cells(_COLUMNS)]
     for name, figures in comparison.means.items():
-        yield [system, name, "", *_cells(figures, {})]
-
-
-def _cells(figures: Figures, around: Mapping[str, Interval]) -> list[str]:
-    return [shown(figures.get(name, float("nan")), around.get(name)) for name in _COLUMNS]
+        yield [system, name, "", *Estimates(figures, {}).cells(_COLUMNS)]

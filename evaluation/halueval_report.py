@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from evaluation.estimates import Estimates, estimate
 from evaluation.halueval import Recorded
 from evaluation.halueval_loop import Chosen
 from evaluation.halueval_recorded import accuracies, agreement, called_factual, choices
 from evaluation.llm_meter import Meter
-from evaluation.markdown import failures, nested, shown, table
-from evaluation.metrics import Figures, Flags, Indexes, Interval, intervals, share
+from evaluation.markdown import failures, table
+from evaluation.metrics import Figures, Flags, Indexes, share
 from proxy.types import Finding, Verdict
 
 _PAPER = (
@@ -37,8 +39,7 @@ class Asked:
     would keep, and the last split by where the right answer stood. What can't be read is never right."""
 
     n: int
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
     counts: dict[str, int]
 
 
@@ -48,8 +49,7 @@ class Replayed:
 
     n: int
     segments: int
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
     counts: dict[str, int]
 
 
@@ -80,7 +80,7 @@ def measure_asked(done: Sequence[Chosen], resamples: int) -> Asked:
         "claims": sum(one.checked for one in done),
         "unverified": sum(one.unverified for one in done),
     }
-    return Asked(len(done), of(np.arange(len(done))), intervals(of, len(done), resamples), counts)
+    return Asked(len(done), estimate(of, len(done), resamples), counts)
 
 
 def measure_recorded(
@@ -92,8 +92,8 @@ def measure_recorded(
     findings = [finding for own in found for finding in own]
     called = called_factual(findings)
     before, after = chosen.right
-    by_question = intervals(lambda rows: accuracies(chosen, rows), len(questions), resamples)
-    by_segment = intervals(lambda rows: agreement(tags, called, rows), len(tags), resamples)
+    by_question = estimate(partial(accuracies, chosen), len(questions), resamples)
+    by_segment = estimate(partial(agreement, tags, called), len(tags), resamples)
     counts = {
         "asked_again": sum(one.text_rege is not None for one in questions),
         "malformed_before": chosen.malformed[0],
@@ -105,11 +105,7 @@ def measure_recorded(
         "not_checkable": sum(one.verdict is Verdict.NOT_CHECKABLE for one in findings),
         "unverified": sum(one.verdict is Verdict.UNVERIFIED for one in findings),
     }
-    figures = {
-        **accuracies(chosen, np.arange(len(questions))),
-        **agreement(tags, called, np.arange(len(tags))),
-    }
-    return Replayed(len(questions), len(tags), figures, {**by_question, **by_segment}, counts)
+    return Replayed(len(questions), len(tags), by_question.beside(by_segment), counts)
 
 
 def asked_as_json(asked: Asked, meter: Meter) -> dict[str, Any]:
@@ -120,7 +116,7 @@ def asked_as_json(asked: Asked, meter: Meter) -> dict[str, Any]:
 def asked_as_markdown(asked: Asked, meter: Meter) -> str:
     """The table, and what must be known to read it."""
     counts = asked.counts
-    text = table([*_ASKED_COLUMNS.values()], [[_cell(asked, name) for name in _ASKED_COLUMNS]])
+    text = table([*_ASKED_COLUMNS.values()], [asked.estimates.cells(_ASKED_COLUMNS)])
     text += (
         f"\n{counts['asked_again']:,} of {asked.n:,} were asked again: {counts['mended']:,} came right, "
         f"{counts['spoilt']:,} went wrong. No choice could be read in {counts['malformed_first']:,} answers "
@@ -145,7 +141,7 @@ def recorded_as_markdown(replayed: Replayed, checker: str, meter: Meter | None) 
     """Both tables, and what must be known to read them."""
     counts = replayed.counts
     rows = [
-        [name, *(_cell(replayed, f"{key}.{when}") for when in ("before", "after", "gain"))]
+        [name, *replayed.estimates.cells(f"{key}.{when}" for when in ("before", "after", "gain"))]
         for key, name in (("recorded", "as recorded"), ("read", "as read here"))
     ]
     text = table(["GPT-3.5's choices", "before", "after", "gain"], rows)
@@ -156,7 +152,7 @@ def recorded_as_markdown(replayed: Replayed, checker: str, meter: Meter | None) 
     )
     names = ("agreement", "agreement_on.factual", "agreement_on.nonfactual")
     header = ["checker", "agreement", "on factual", "on nonfactual"]
-    text += table(header, [[checker, *(_cell(replayed, name) for name in names)]])
+    text += table(header, [[checker, *replayed.estimates.cells(names)]])
     text += (
         f"\nOf {replayed.segments:,} segments GPT-3.5 calls {counts['tagged_factual']:,} factual and "
         f"`{checker}` {counts['called_factual']:,}, of which {counts['not_checkable']:,} say nothing that "
@@ -167,15 +163,7 @@ def recorded_as_markdown(replayed: Replayed, checker: str, meter: Meter | None) 
 
 
 def _fields(measured: Asked | Replayed) -> dict[str, Any]:
-    return {
-        **nested(measured.figures),
-        "intervals": nested(measured.intervals),
-        **measured.counts,
-    }
-
-
-def _cell(measured: Asked | Replayed, name: str) -> str:
-    return shown(measured.figures[name], measured.intervals.get(name))
+    return {**measured.estimates.as_json(), **measured.counts}
 
 
 def _flags(values: Sequence[bool]) -> Flags:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from evaluation.estimates import Estimates, estimate
 from evaluation.judging import Judged
-from evaluation.markdown import nested, rounded, shown, table
+from evaluation.markdown import rounded, shown, table
 from evaluation.metrics import (
     Figures,
-    Interval,
-    intervals,
+    Flags,
+    Indexes,
     majority,
     three_way,
     three_way_codes,
@@ -42,11 +42,9 @@ _THREE_WAY_COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates:
-    """Figures with their 95% intervals, and the accuracy of the most frequent label."""
+class Compared(Estimates):
+    """Beside the accuracy of the most frequent label."""
 
-    figures: Figures
-    intervals: dict[str, Interval]
     majority: float
 
 
@@ -60,8 +58,8 @@ class Measurement:
 
     file: str
     n: int
-    two_way: Estimates
-    three_way: Estimates | None
+    two_way: Compared
+    three_way: Compared | None
     unverified: int
     graded: bool
     pairs_per_second: float
@@ -87,18 +85,12 @@ def as_json(measured: Measurement, checker: str) -> dict[str, Any]:
         "file": measured.file,
         "checker": checker,
         "n": measured.n,
-        **nested(measured.two_way.figures),
+        **measured.two_way.as_json(),
         "pairs_per_second": round(measured.pairs_per_second, 2),
         "majority": rounded(measured.two_way.majority),
         "unverified": measured.unverified,
         "graded": measured.graded,
-        "intervals": nested(measured.two_way.intervals),
-        "three_way": three
-        and {
-            **nested(three.figures),
-            "majority": rounded(three.majority),
-            "intervals": nested(three.intervals),
-        },
+        "three_way": three and {**three.as_json(), "majority": rounded(three.majority)},
     }
 
 
@@ -112,7 +104,7 @@ def as_markdown(measurements: Sequence[Measurement], checker: str) -> str:
                 one.file,
                 f"{one.n:,}",
                 shown(one.two_way.majority),
-                *_cells(one.two_way, _COLUMNS),
+                *one.two_way.cells(_COLUMNS),
                 f"{one.pairs_per_second:.1f}",
                 f"{one.unverified:,}",
             ]
@@ -123,7 +115,7 @@ def as_markdown(measurements: Sequence[Measurement], checker: str) -> str:
     if three:
         text += "\nWhere rows say whether a claim is contradicted or just unsupported:\n\n" + table(
             ["file", "majority", *_THREE_WAY_COLUMNS.values()],
-            [[file, shown(one.majority), *_cells(one, _THREE_WAY_COLUMNS)] for file, one in three],
+            [[file, shown(one.majority), *one.cells(_THREE_WAY_COLUMNS)] for file, one in three],
         )
     ungraded = [one.file for one in measurements if not one.graded]
     if ungraded:
@@ -132,29 +124,24 @@ def as_markdown(measurements: Sequence[Measurement], checker: str) -> str:
     return text
 
 
-def _cells(estimates: Estimates, columns: dict[str, str]) -> list[str]:
-    return [shown(estimates.figures.get(name, math.nan), estimates.intervals.get(name)) for name in columns]
-
-
-def _two_way(labels: Sequence[Label], judged: Judged, resamples: int) -> Estimates:
+def _two_way(labels: Sequence[Label], judged: Judged, resamples: int) -> Compared:
     supported = np.array([label == "supported" for label in labels], dtype=np.bool_)
     called, scores = judged.called, judged.scores
-    return Estimates(
-        two_way(supported, called, scores),
-        intervals(
-            lambda drawn: two_way(supported[drawn], called[drawn], scores[drawn]), len(labels), resamples
-        ),
-        majority(supported),
-    )
+
+    def figures(rows: Indexes) -> Figures:
+        return two_way(supported[rows], called[rows], scores[rows])
+
+    return _compared(figures, supported, resamples)
 
 
-def _three_way(labels: Sequence[Label], judged: Judged, resamples: int) -> Estimates | None:
+def _three_way(labels: Sequence[Label], judged: Judged, resamples: int) -> Compared | None:
     codes = three_way_codes(labels, judged.verdicts)
     if codes is None:
         return None
     truth, called = codes
-    return Estimates(
-        three_way(truth, called),
-        intervals(lambda drawn: three_way(truth[drawn], called[drawn]), len(truth), resamples),
-        majority(truth),
-    )
+    return _compared(lambda rows: three_way(truth[rows], called[rows]), truth, resamples)
+
+
+def _compared(figures: Callable[[Indexes], Figures], truth: Flags | Indexes, resamples: int) -> Compared:
+    found = estimate(figures, len(truth), resamples)
+    return Compared(found.figures, found.intervals, majority(truth))

@@ -133,14 +133,14 @@ def expected_calibration_error(supported: Flags, scores: Floats) -> float:
 
 
 def intervals(
-    figures: Callable[[Indexes], Figures], rows: int, resamples: int = RESAMPLES, seed: int = SEED
+    figures: Callable[[Indexes], Figures], rows: int, resamples: int = RESAMPLES
 ) -> dict[str, Interval]:
     """95% percentile bootstrap intervals (Efron and Tibshirani 1993, section 13.3) of what `figures` gives.
 
     `figures` is called with the row numbers of each resample, shape (rows,). Resamples that can't give a
     figure don't count; one that none can give has no interval. The same for the same arguments.
     """
-    chance = np.random.default_rng(seed)
+    chance = np.random.default_rng(SEED)
     drawn = [figures(chance.integers(rows, size=rows)) for _ in range(resamples)]
     found: dict[str, Interval] = {}
     for name in dict.fromkeys(name for one in drawn for name in one):

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.markdown import nested, shown, table
-from evaluation.metrics import Figures, Flags, Floats, Indexes, Interval, intervals
+from evaluation.estimates import Estimates, estimate
+from evaluation.markdown import table
+from evaluation.metrics import Figures, Flags, Floats, Indexes
 from evaluation.refchecker_checked import Checked
 from proxy.steps.aggregate import major, scalar, strict
 from proxy.types import Verdict
@@ -72,21 +73,18 @@ class Scored:
     n: int
     claims: int
     unverified: int
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
 
 
 def score(setting: str, responses: Sequence[Checked], resamples: int) -> Scored:
     """The figures of these responses, of which there must be one; intervals resample responses."""
     counted = count(responses)
-    n = len(responses)
     return Scored(
         setting=setting,
-        n=n,
+        n=len(responses),
         claims=int(counted.claims.sum()),
         unverified=int(counted.claims[:, :, _OTHER].sum()),
-        figures=figures(counted, np.arange(n)),
-        intervals=intervals(lambda rows: figures(counted, rows), n, resamples),
+        estimates=estimate(partial(figures, counted), len(responses), resamples),
     )
 
 
@@ -132,19 +130,15 @@ def as_json(scored: Scored) -> dict[str, Any]:
         "n": scored.n,
         "checked_claims": scored.claims,
         "unverified": scored.unverified,
-        **nested(scored.figures),
-        "intervals": nested(scored.intervals),
+        **scored.estimates.as_json(),
     }
 
 
 def as_markdown(scored: Sequence[Scored]) -> str:
     """The table: a figure a row, a setting a column."""
     header = ["", *(f"{one.setting} ({one.n:,} responses, {one.claims:,} claims)" for one in scored)]
-    rows = [
-        [shown_as, *(shown(one.figures[name], one.intervals.get(name)) for one in scored)]
-        for name, shown_as in _NAMES.items()
-    ]
-    return table(header, rows)
+    columns = [one.estimates.cells(_NAMES) for one in scored]
+    return table(header, zip(_NAMES.values(), *columns, strict=True))
 
 
 def _both(responses: Sequence[Checked], value: Callable[[Sequence[Verdict]], float]) -> Both:

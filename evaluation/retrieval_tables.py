@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from evaluation.markdown import nested, shown, table
-from evaluation.metrics import Figures, Interval, intervals
+from evaluation.estimates import Estimates, estimate
+from evaluation.markdown import shown, table
 from evaluation.retrieval import Places, figures
 
 _PERCENT = ("recall@1", "recall@5", "recall@10")
@@ -18,11 +17,10 @@ _SHARES = ("precision@1", "precision@5", "precision@10")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one retriever came to: the figures with their 95% intervals."""
+    """What one retriever came to."""
 
     retriever: str
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +36,7 @@ class Searched:
 
 def found(retriever: str, places: Places, resamples: int) -> Found:
     """The figures of a retriever that put the claims' passages there."""
-    n = len(places.right)
-    return Found(
-        retriever,
-        figures(places, np.arange(n)),
-        intervals(lambda rows: figures(places, rows), n, resamples),
-    )
+    return Found(retriever, estimate(partial(figures, places), len(places.right), resamples))
 
 
 def as_json(searched: Searched) -> dict[str, Any]:
@@ -53,10 +46,7 @@ def as_json(searched: Searched) -> dict[str, Any]:
         "n": searched.n,
         "passages": searched.passages,
         "distractors": searched.distractors,
-        "retrievers": {
-            one.retriever: {**nested(one.figures), "intervals": nested(one.intervals)}
-            for one in searched.retrievers
-        },
+        "retrievers": {one.retriever: one.estimates.as_json() for one in searched.retrievers},
     }
 
 
@@ -75,9 +65,9 @@ def _table(searched: Searched) -> str:
     rows = [
         [
             one.retriever,
-            *(shown(one.figures[name], one.intervals.get(name)) for name in _PERCENT),
-            *(shown(one.figures[name]) for name in _SHARES),
-            f"{one.figures['returned']:.1f}",
+            *one.estimates.cells(_PERCENT),
+            *(shown(one.estimates.figures[name]) for name in _SHARES),
+            f"{one.estimates.figures['returned']:.1f}",
         ]
         for one in searched.retrievers
     ]

@@ -46,12 +46,12 @@ class Sample:
     language: Language
 
 
-def draw_swapped(path: Path, count: int, seed: int = SEED) -> Sample:
+def draw_swapped(path: Path, count: int) -> Sample:
     """At most `count` sentences, one a passage; the same for the same arguments. Raises `DataError`."""
     rows = [row for row in read_corpus(path) if held_out(row.title)]
-    random.Random(seed).shuffle(rows)
+    random.Random(SEED).shuffle(rows)
     language = language_of(" ".join(row.text for row in rows[:_TOLD_BY]))
-    swaps = make_swaps(_passages(rows), language, count, seed)
+    swaps = make_swaps(_passages(rows), language, count, SEED)
     swapped = tuple(_swapped(*two) for two in zip(swaps[::2], swaps[1::2], strict=True))
     if not any(one.kind in EXCHANGED for one in swapped):
         raise DataError(

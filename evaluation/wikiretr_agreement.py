@@ -6,21 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from evaluation.estimates import Estimates, estimate
 from evaluation.judging import Judged
-from evaluation.markdown import failures, nested, rounded, shown, table
-from evaluation.metrics import Figures, Flags, Indexes, Interval, intervals, majority, share
+from evaluation.markdown import failures, rounded, table
+from evaluation.metrics import Figures, Flags, Indexes, majority, share
 from evaluation.wikiretr import Subset
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """One judge beside people: the figures with their 95% intervals."""
+    """One judge beside people."""
 
     judge: str
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ def as_json(compared: Compared) -> dict[str, Any]:
         "n": compared.n,
         "majority": rounded(compared.majority),
         "unverified": compared.unverified,
-        **_fields(ours),
-        "models": {model.judge: _fields(model) for model in models},
+        **ours.estimates.as_json(),
+        "models": {model.judge: model.estimates.as_json() for model in models},
     }
 
 
@@ -74,19 +72,11 @@ def _agreement(name: str, human: Flags, called: Flags, resamples: int) -> Agreem
             "recall.not_supported": share(right[~human[rows]]),
         }
 
-    everything = np.arange(len(human))
-    return Agreement(name, figures(everything), intervals(figures, len(human), resamples))
-
-
-def _fields(agreement: Agreement) -> dict[str, Any]:
-    return {**nested(agreement.figures), "intervals": nested(agreement.intervals)}
+    return Agreement(name, estimate(figures, len(human), resamples))
 
 
 def _table(compared: Compared) -> str:
-    rows = [
-        [one.judge, *(shown(value, one.intervals.get(name)) for name, value in one.figures.items())]
-        for one in compared.judges
-    ]
+    rows = [[one.judge, *one.estimates.cells()] for one in compared.judges]
     text = (
         f"{compared.file}: {compared.n:,} claims; always saying the same agrees on {compared.majority:.3f}."
     )

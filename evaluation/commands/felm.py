@@ -7,18 +7,20 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
+from evaluation.estimates import Estimates, estimate
 from evaluation.felm import How, Response, Selection, check_each, check_joined, read_felm
 from evaluation.felm_figures import counted, figures
 from evaluation.llm import Judge, add_limit_argument, add_llm_arguments, open_judge
 from evaluation.llm_meter import Meter
 from evaluation.llm_work import in_order
-from evaluation.markdown import failures, nested, print_json, shown, table
-from evaluation.metrics import Figures, Flags, Interval, intervals
+from evaluation.markdown import failures, print_json, table
+from evaluation.metrics import Flags
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.options import counted as number
 from proxy.config import load
@@ -64,12 +66,11 @@ _CONTRADICTED = Wrongs(", contradicted only", frozenset({Verdict.CONTRADICTED}))
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the table: who judged, over which passages, the figures with their 95% intervals."""
+    """One line of the table: who judged, over which passages, and what that came to."""
 
     judge: str
     selection: Selection | None
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
     unverified: int = 0
 
 
@@ -166,14 +167,8 @@ def _measured(
 ) -> Line:
     wrong = [np.array([not one.factual for one in own.segments], dtype=np.bool_) for own in responses]
     levels = counted(wrong, called)
-    rows = len(responses)
-    return Line(
-        judge,
-        selection,
-        figures(levels, np.arange(rows)),
-        intervals(lambda drawn: figures(levels, drawn), rows, options.resamples),
-        unverified,
-    )
+    estimates = estimate(partial(figures, levels), len(responses), options.resamples)
+    return Line(judge, selection, estimates, unverified)
 
 
 def _as_json(
@@ -188,8 +183,7 @@ def _as_json(
         "responses": len(responses),
         "segments": sum(len(one.segments) for one in responses),
         "unverified": line.unverified,
-        **nested(line.figures),
-        "intervals": nested(line.intervals),
+        **line.estimates.as_json(),
         "llm": meter.as_json() if meter and line.judge.startswith(options.checker) else None,
     }
 
@@ -210,7 +204,8 @@ def _as_markdown(
         f"`{options.checker}`, `--how {options.how}`; 95% bootstrap intervals over the answers in brackets.\n"
     )
     for level in _LEVELS:
-        rows = [[*_place(line), *_cells(line, level)] for line in lines]
+        names = [f"{level}.{name}" for name in _COLUMNS]
+        rows = [[*_place(line), *line.estimates.cells(names)] for line in lines]
         text += f"\nBy {level}:\n\n" + table(["judge", "k", "threshold", *_COLUMNS.values()], rows)
     verdicts = [one.verdict for selection in found for own in selection for one in own]
     text += failures(verdicts.count(Verdict.UNVERIFIED)).replace("pairs", f"{len(verdicts):,} checks")
@@ -222,8 +217,3 @@ def _place(line: Line) -> list[str]:
         return [line.judge, "–", "–"]
     threshold = line.selection.threshold
     return [line.judge, str(line.selection.k), "none" if threshold is None else f"{threshold:g}"]
-
-
-def _cells(line: Line, level: str) -> list[str]:
-    names = [f"{level}.{name}" for name in _COLUMNS]
-    return [shown(line.figures[name], line.intervals.get(name)) for name in names]

@@ -6,11 +6,13 @@ import argparse
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
+from evaluation.estimates import Estimates, estimate
 from evaluation.halueval_qa import (
     Form,
     Question,
@@ -23,8 +25,8 @@ from evaluation.halueval_qa import (
 from evaluation.judging import Judged, judge
 from evaluation.llm import add_limit_argument, add_llm_arguments, open_judge
 from evaluation.llm_meter import Meter
-from evaluation.markdown import failures, nested, rounded, shown, table
-from evaluation.metrics import Figures, Flags, Floats, Interval, intervals
+from evaluation.markdown import failures, rounded, shown, table
+from evaluation.metrics import Flags, Floats
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.report import Report
 from proxy.config import load
@@ -54,11 +56,9 @@ class Told:
     form: Form
     knowledge: str
     n: int
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
     close: int
-    figures_close: Figures
-    intervals_close: dict[str, Interval]
+    estimates_close: Estimates
     accuracy: float
 
 
@@ -124,13 +124,9 @@ def _scored(
         form=form,
         knowledge=whose,
         n=len(scores),
-        figures=figures(scores, np.arange(len(scores))),
-        intervals=intervals(lambda rows: figures(scores, rows), len(scores), resamples),
+        estimates=estimate(partial(figures, scores), len(scores), resamples),
         close=len(near),
-        figures_close=figures(near, np.arange(len(near))),
-        intervals_close=intervals(lambda rows: figures(near, rows), len(near), resamples)
-        if len(near)
-        else {},
+        estimates_close=estimate(partial(figures, near), len(near), resamples),
         accuracy=accuracy,
     )
 
@@ -141,14 +137,9 @@ def _as_json(told: Told) -> dict[str, Any]:
         "form": told.form,
         "knowledge": told.knowledge,
         "n": told.n,
-        **nested(told.figures),
+        **told.estimates.as_json(),
         "accuracy": rounded(told.accuracy),
-        "intervals": nested(told.intervals),
-        "close": {
-            "n": told.close,
-            **nested(told.figures_close),
-            "intervals": nested(told.intervals_close),
-        },
+        "close": {"n": told.close, **told.estimates_close.as_json()},
     }
 
 
@@ -169,9 +160,9 @@ def _as_markdown(told: Sequence[Told]) -> str:
             one.judge,
             one.form,
             one.knowledge,
-            *(shown(value, one.intervals.get(name)) for name, value in one.figures.items()),
+            *one.estimates.cells(),
             shown(one.accuracy),
-            *(shown(value, one.intervals_close.get(name)) for name, value in one.figures_close.items()),
+            *one.estimates_close.cells(),
         ]
         for one in told
     ]

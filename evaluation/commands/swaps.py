@@ -12,9 +12,10 @@ from typing import Any, get_args
 import numpy as np
 
 from evaluation.compose import open_checker
+from evaluation.estimates import Estimates, estimate
 from evaluation.judging import judge
-from evaluation.markdown import failures, nested, rounded, shown, table
-from evaluation.metrics import Figures, Flags, Indexes, Interval, intervals
+from evaluation.markdown import failures, table
+from evaluation.metrics import Figures, Flags, Indexes
 from evaluation.options import (
     add_checker_arguments,
     add_count_argument,
@@ -34,15 +35,14 @@ _COUNT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pairs of an untouched and a changed sentence: `n` of them, the figures with their 95% intervals.
+    """Pairs of an untouched and a changed sentence: `n` of them.
 
     `recall` is the share of changed sentences that were not called supported, `false_alarms` that of
     untouched ones.
     """
 
     n: int
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,7 @@ def _group(untouched: Flags, changed: Flags, resamples: int) -> Group:
     def figures(rows: Indexes) -> Figures:
         return {"recall": float(changed[rows].mean()), "false_alarms": float(untouched[rows].mean())}
 
-    rows = len(changed)
-    return Group(rows, figures(np.arange(rows)), intervals(figures, rows, resamples))
+    return Group(len(changed), estimate(figures, len(changed), resamples))
 
 
 def _as_json(caught: Caught) -> dict[str, Any]:
@@ -121,21 +120,15 @@ def _as_json(caught: Caught) -> dict[str, Any]:
 
 
 def _fields(group: Group) -> dict[str, Any]:
-    figures = {name: rounded(value) for name, value in group.figures.items()}
-    return {"n": group.n, **figures, "intervals": nested(group.intervals)}
+    return {"n": group.n, **group.estimates.as_json()}
 
 
 def _as_markdown(done: Sequence[Caught]) -> str:
     rows = [
-        [one.file, kind, *_cells(group)]
+        [one.file, kind, f"{group.n:,}", *group.estimates.cells()]
         for one in done
         for kind, group in (("number, date, name", one.overall), *one.kinds.items())
     ]
     header = ["corpus", "exchanged", "sentences", "recall", "false alarms"]
     text = f"Checker `{done[0].checker}`; 95% bootstrap intervals in brackets.\n\n{table(header, rows)}"
     return text + failures(sum(one.unverified for one in done))
-
-
-def _cells(group: Group) -> list[str]:
-    figures = (shown(value, group.intervals.get(name)) for name, value in group.figures.items())
-    return [f"{group.n:,}", *figures]

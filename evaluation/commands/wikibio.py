@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.estimates import Estimates, estimate
 from evaluation.llm import add_limit_argument, add_llm_arguments, open_judge
 from evaluation.llm_evidence import Accurate, open_corpus, verify
 from evaluation.llm_meter import Meter
 from evaluation.llm_work import in_order
-from evaluation.markdown import failures, nested, print_json, shown, table
-from evaluation.metrics import Figures, Indexes, Interval, intervals
+from evaluation.markdown import failures, print_json, table
+from evaluation.metrics import Figures, Indexes
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.wikibio import Biography, Sentences, figures, read_wikibio
 from proxy.config import load
@@ -48,14 +49,13 @@ _PAPER = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The sentences of one file, the figures with their 95% intervals, and whether scores are graded."""
+    """The sentences of one file, what they come to, and whether scores are graded."""
 
     n: int
     nonfactual: int
     unverified: int
     graded: bool
-    figures: Figures
-    intervals: dict[str, Interval]
+    estimates: Estimates
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -124,14 +124,12 @@ def _measure(
     def of(rows: Indexes) -> Figures:
         return figures(Sentences(factual[rows], called[rows], scores[rows]))
 
-    everything = np.arange(len(factual))
     return Measured(
         n=len(factual),
         nonfactual=int((~factual).sum()),
         unverified=sum(one.verdict is Verdict.UNVERIFIED for one in findings),
         graded=bool(((scores > 0) & (scores < 1)).any()),
-        figures=of(everything),
-        intervals=intervals(of, len(factual), resamples),
+        estimates=estimate(of, len(factual), resamples),
     )
 
 
@@ -144,8 +142,7 @@ def _as_json(options: argparse.Namespace, measured: Measured, meter: Meter | Non
         "nonfactual": measured.nonfactual,
         "unverified": measured.unverified,
         "graded": measured.graded,
-        **nested(measured.figures),
-        "intervals": nested(measured.intervals),
+        **measured.estimates.as_json(),
         "llm": meter.as_json() if meter else None,
     }
 
@@ -155,8 +152,7 @@ def _as_markdown(options: argparse.Namespace, measured: Measured, meter: Meter |
         f"{options.data}: {measured.n:,} sentences, {measured.nonfactual:,} of them nonfactual. Checker "
         f"`{options.checker}`, evidence `{options.evidence}`; 95% bootstrap intervals in brackets.\n\n"
     )
-    cells = [shown(measured.figures[name], measured.intervals.get(name)) for name in _COLUMNS]
-    text += table([*_COLUMNS.values()], [cells])
+    text += table([*_COLUMNS.values()], [measured.estimates.cells(_COLUMNS)])
     if not measured.graded:
         text += "\nAll scores are 0 or 1: AUC-PR says no more than the verdicts do.\n"
     text += failures(measured.unverified).replace("pairs", "sentences")

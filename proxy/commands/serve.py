@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
 from pathlib import Path
@@ -53,6 +54,9 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
             ws="none",
             server_header=False,
         )
+        # What is loaded by now stays: going through it would hold up all chats for half a second each time.
+        gc.collect()
+        gc.freeze()
         uvicorn.Server(options).run(sockets=[listener])
 
 

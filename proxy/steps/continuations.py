@@ -31,7 +31,7 @@ def continuations(text: str) -> tuple[str, ...]:
     Blocks that only a closer makes (`closers` has theirs) come next: they change the most.
     """
     block = text[_block_start(text) :]
-    suffixes = ["", *displays(text), *_inline(block), *_tables(text, block), *_plain(text)]
+    suffixes = ["", *displays(text), *_inline(block), *_tables(text, block), *_plain(text, block)]
     return tuple(dict.fromkeys(suffixes))
 
 
@@ -92,9 +92,12 @@ def _tables(text: str, block: str) -> Iterator[str]:
         yield "x | y"
 
 
-def _plain(text: str) -> tuple[str, ...]:
+def _plain(text: str, block: str) -> Iterator[str]:
     line = text[text.rfind("\n") + 1 :]
-    if line.strip():
-        return _MID_LINE
+    if any(char.isalnum() for char in line):
+        yield from _MID_LINE
+        return
     above = text[: len(text) - len(line)].rstrip(" \t\r\n")
-    return _NEW_BLOCK if text.count("\n", len(above)) > 1 else _LINE_START
+    yield from _NEW_BLOCK if text.count("\n", len(above)) > 1 else _LINE_START
+    if ">" in block:
+        yield "> a b"

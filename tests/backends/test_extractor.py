@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,12 +13,12 @@ from hypothesis import strategies as st
 from proxy.backends.extractors.clauses import ClauseExtractor
 from proxy.backends.extractors.llm import MAX_SENTENCE_CHARS, LLMExtractor, extraction
 from proxy.backends.extractors.prompts import PROMPTS
-from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.http import HTTPUpstream
 from proxy.steps.claims import segment
 from proxy.steps.content import uncovered
 from proxy.steps.triplets import read_triplets
 from proxy.types import Claim, Extraction, Json, Usage
+from tests.backends.prompted import asked
 from tests.behaviours import Answer
 from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream
 
@@ -30,29 +29,6 @@ GOOD = (
     '[2]\n("Marie Curie", "did not live in", "Bonn")'
 )
 USAGE = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
-
-
-@pytest.fixture(scope="module")
-def _running() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
-
-
-@pytest.fixture
-def upstream(_running: Upstream) -> Upstream:
-    _running.clear()
-    return _running
-
-
-@pytest.fixture
-async def llm(upstream: Upstream) -> AsyncIterator[HTTPUpstream]:
-    client = HTTPUpstream(Endpoint("openai/extractor", api_base=upstream.url, api_key="k"))
-    yield client
-    await client.close()
-
-
-def asked(upstream: Upstream, at: int = -1) -> str:
-    return "\n".join(str(message["content"]) for message in upstream.requests[at].body["messages"])
 
 
 def plains(extraction: Extraction) -> list[str]:

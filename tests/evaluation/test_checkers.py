@@ -63,8 +63,10 @@ def test_it_prints_one_json_line_per_file_and_nothing_else(rows: Path, tmp_path:
     assert two_way["pairs_per_second"] > 0
     assert two_way["intervals"]["recall"]["supported"] == [1.0, 1.0]
     assert two_way["three_way"] is None
-    assert set(three_way["three_way"]) == {"accuracy", "macro_f1", "recall", "majority", "intervals"}
-    assert set(three_way["three_way"]["recall"]) == {"supported", "contradicted"}
+    figures = three_way["three_way"]
+    assert set(figures) == {"accuracy", "macro_f1", "recall", "precision", "majority", "intervals"}
+    assert set(figures["recall"]) == {"supported", "contradicted"}
+    assert figures["precision"] == {"contradicted": 1.0}
 
 
 def test_the_table_has_the_figures_their_intervals_and_the_baseline(

@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from proxy.backends.checkers.llm import LLMChecker
 from proxy.backends.checkers.prompts import PromptName
-from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.http import HTTPUpstream
-from proxy.types import Json, Pair, Verdict
+from proxy.types import Pair, Verdict
+from tests.backends.checkers.labels import NAMES, NO
+from tests.backends.prompted import text_of
 from tests.behaviours import Answer
 from tests.upstream import Hang, Raw, Reply, Status, Upstream
 
-NAMES: tuple[PromptName, ...] = ("ceg", "ceg_yes_no", "refchecker", "citecheck")
 S, U, C, X = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.CONTRADICTED, Verdict.UNVERIFIED
-NO: dict[PromptName, str] = {
-    "ceg": "Nonfactual",
-    "ceg_yes_no": "No",
-    "refchecker": "Neutral",
-    "citecheck": "否",
-}
-
-
-@pytest.fixture(scope="module")
-def _running() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
-
-
-@pytest.fixture
-def upstream(_running: Upstream) -> Upstream:
-    _running.clear()
-    return _running
-
-
-@pytest.fixture
-async def llm(upstream: Upstream) -> AsyncIterator[HTTPUpstream]:
-    client = HTTPUpstream(Endpoint("openai/judge", api_base=upstream.url, api_key="k"))
-    yield client
-    await client.close()
 
 
 def pairs(count: int, evidence: str = "The bridge is old.") -> list[Pair]:
     return [Pair(f"The bridge is {at} years old.", evidence, "", "How old?", "Bridge") for at in range(count)]
-
-
-def text_of(body: Json) -> str:
-    return str(body["messages"][0]["content"])
 
 
 ALONE: list[tuple[PromptName, str]] = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -12,25 +11,13 @@ from hypothesis import strategies as st
 from proxy.backends.checkers import joint
 from proxy.backends.checkers.llm import LLMChecker
 from proxy.backends.checkers.prompts import PROMPTS, PromptName
-from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.http import HTTPUpstream
 from proxy.errors import CheckError
 from proxy.types import Json, Pair, Usage, Verdict
+from tests.backends.checkers.labels import NAMES, NO, YES
+from tests.backends.prompted import text_of
 from tests.upstream import Drop, Hang, Reply, Status, Upstream
 
-NAMES: tuple[PromptName, ...] = ("ceg", "ceg_yes_no", "refchecker", "citecheck")
-YES: dict[PromptName, str] = {
-    "ceg": "Factual",
-    "ceg_yes_no": "Yes",
-    "refchecker": "Entailment",
-    "citecheck": "是",
-}
-NO: dict[PromptName, str] = {
-    "ceg": "Nonfactual",
-    "ceg_yes_no": "No",
-    "refchecker": "Neutral",
-    "citecheck": "否",
-}
 S, U, C, X = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.CONTRADICTED, Verdict.UNVERIFIED
 EVIDENCE = "The Rialto Bridge was designed by Antonio da Ponte and finished in 1591."
 
@@ -40,29 +27,6 @@ def claims(*texts: str, evidence: str = EVIDENCE) -> list[Pair]:
 
 
 THREE = claims("It is old.", "It is new.", "It is red.")
-
-
-@pytest.fixture(scope="module")
-def _running() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
-
-
-@pytest.fixture
-def upstream(_running: Upstream) -> Upstream:
-    _running.clear()
-    return _running
-
-
-@pytest.fixture
-async def llm(upstream: Upstream) -> AsyncIterator[HTTPUpstream]:
-    client = HTTPUpstream(Endpoint("openai/judge", api_base=upstream.url, api_key="k"))
-    yield client
-    await client.close()
-
-
-def text_of(body: Json) -> str:
-    return str(body["messages"][0]["content"])
 
 
 def is_joint(body: Json) -> bool:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,8 @@ from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.http import HTTPUpstream
 from proxy.errors import CheckError
 from proxy.types import Json, Pair, Usage, Verdict
+from tests.backends.checkers.labels import NAMES, NO, YES
+from tests.backends.prompted import asked
 from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream
 
 PAIR = Pair(
@@ -28,56 +29,22 @@ PAIR = Pair(
     question="How old is the Rialto Bridge?",
     title="Rialto Bridge",
 )
-YES: dict[PromptName, str] = {
-    "ceg": "The document says so.\nAnswer: Factual",
-    "ceg_yes_no": "Yes",
-    "refchecker": "Entailment",
-    "citecheck": "是",
-}
-NO: dict[PromptName, str] = {
-    "ceg": "It says 1588.\nAnswer: Nonfactual",
-    "ceg_yes_no": "No",
-    "refchecker": "Neutral",
-    "citecheck": "否",
-}
-NAMES: tuple[PromptName, ...] = ("ceg", "ceg_yes_no", "refchecker", "citecheck")
+REASONED_YES = {**YES, "ceg": "The document says so.\nAnswer: Factual"}
+REASONED_NO = {**NO, "ceg": "It says 1588.\nAnswer: Nonfactual"}
 SUPPORTED, UNSUPPORTED, UNVERIFIED = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED
 HALUEVAL = Path(__file__).parents[3] / "../shared/data/papers/ceg_halueval_377.json"
-
-
-@pytest.fixture(scope="module")
-def _running() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
-
-
-@pytest.fixture
-def upstream(_running: Upstream) -> Upstream:
-    _running.clear()
-    return _running
-
-
-@pytest.fixture
-async def llm(upstream: Upstream) -> AsyncIterator[HTTPUpstream]:
-    client = HTTPUpstream(Endpoint("openai/judge", api_base=upstream.url, api_key="k"))
-    yield client
-    await client.close()
-
-
-def asked(upstream: Upstream, at: int = -1) -> str:
-    return "\n".join(str(message["content"]) for message in upstream.requests[at].body["messages"])
 
 
 @pytest.mark.parametrize("prompt", NAMES)
 async def test_each_prompt_asks_with_the_claim_and_the_evidence_and_reads_its_labels(
     upstream: Upstream, llm: HTTPUpstream, prompt: PromptName
 ) -> None:
-    upstream.enqueue(YES[prompt], NO[prompt])
+    upstream.enqueue(REASONED_YES[prompt], REASONED_NO[prompt])
     checker = LLMChecker(llm, prompt=prompt, concurrency=1)
     yes, no = await checker.check([PAIR, PAIR])
     assert (yes.verdict, yes.score, yes.quote) == (SUPPORTED, 1.0, None)
     assert (no.verdict, no.score, no.quote) == (UNSUPPORTED, 0.0, None)
-    assert yes.reason == YES[prompt]
+    assert yes.reason == REASONED_YES[prompt]
     body = upstream.requests[0].body
     assert body["temperature"] == 0
     assert 0 < body["max_tokens"] <= 512
@@ -162,8 +129,8 @@ def test_answers_are_read_strictly(prompt: PromptName, answer: str, verdict: Ver
 def test_a_negative_last_line_is_never_read_as_support_whatever_stands_above(
     said: str, name: PromptName
 ) -> None:
-    for above in (said, f"{said}\n{YES[name]}", f"{YES[name]}\n{said}"):
-        assert PROMPTS[name].read(f"{above}\n{NO[name]}") is UNSUPPORTED
+    for above in (said, f"{said}\n{REASONED_YES[name]}", f"{REASONED_YES[name]}\n{said}"):
+        assert PROMPTS[name].read(f"{above}\n{REASONED_NO[name]}") is UNSUPPORTED
 
 
 def test_an_answer_of_five_megabytes_is_read_in_time() -> None:
@@ -205,7 +172,7 @@ async def test_what_a_document_says_stays_inside_its_fence(upstream: Upstream, l
 
 
 async def test_a_malformed_answer_is_asked_for_once_more(upstream: Upstream, llm: HTTPUpstream) -> None:
-    upstream.enqueue("Hard to say.", YES["ceg"])
+    upstream.enqueue("Hard to say.", REASONED_YES["ceg"])
     (judgement,) = await LLMChecker(llm).check([PAIR])
     assert judgement.verdict is SUPPORTED
     first, second = (request.body["messages"] for request in upstream.requests)
@@ -218,7 +185,7 @@ async def test_a_second_malformed_answer_leaves_the_claim_unverified(
     upstream: Upstream, llm: HTTPUpstream
 ) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
-    upstream.enqueue(Reply("Factual Nonfactual", usage=usage), Reply("", usage=usage), YES["ceg"])
+    upstream.enqueue(Reply("Factual Nonfactual", usage=usage), Reply("", usage=usage), REASONED_YES["ceg"])
     (judgement,) = await LLMChecker(llm).check([PAIR])
     assert (judgement.verdict, judgement.score) == (UNVERIFIED, 0.0)
     assert "no readable answer" in judgement.reason
@@ -229,7 +196,7 @@ async def test_a_second_malformed_answer_leaves_the_claim_unverified(
 async def test_an_empty_answer_is_asked_for_again_without_an_empty_turn(
     upstream: Upstream, llm: HTTPUpstream
 ) -> None:
-    upstream.enqueue("", NO["ceg"])
+    upstream.enqueue("", REASONED_NO["ceg"])
     (judgement,) = await LLMChecker(llm).check([PAIR])
     assert judgement.verdict is UNSUPPORTED
     assert upstream.requests[1].body["messages"] == upstream.requests[0].body["messages"]
@@ -238,7 +205,7 @@ async def test_an_empty_answer_is_asked_for_again_without_an_empty_turn(
 async def test_a_late_answer_leaves_its_pair_unverified_and_the_others_judged(
     upstream: Upstream, llm: HTTPUpstream
 ) -> None:
-    upstream.answer = lambda body: Hang() if "slow" in json.dumps(body) else YES["ceg"]
+    upstream.answer = lambda body: Hang() if "slow" in json.dumps(body) else REASONED_YES["ceg"]
     pairs = [PAIR, Pair("slow", "evidence"), PAIR]
     judgements = await LLMChecker(llm, timeout=0.3).check(pairs)
     assert [judgement.verdict for judgement in judgements] == [SUPPORTED, UNVERIFIED, SUPPORTED]
@@ -279,7 +246,7 @@ async def test_a_model_that_refuses_or_is_gone_makes_the_checker_unavailable(
 async def test_one_answer_is_enough_for_the_checker_to_be_available(
     upstream: Upstream, llm: HTTPUpstream
 ) -> None:
-    upstream.enqueue(Status(401), YES["ceg"])
+    upstream.enqueue(Status(401), REASONED_YES["ceg"])
     verdicts = [j.verdict for j in await LLMChecker(llm, concurrency=1).check([PAIR, PAIR])]
     assert verdicts == [UNVERIFIED, SUPPORTED]
 
@@ -313,7 +280,7 @@ async def test_calls_under_way_are_bounded_over_all_checks(upstream: Upstream, l
             finally:
                 under_way -= 1
 
-    upstream.answer = lambda _: Reply(YES["ceg"], pace=0.02)
+    upstream.answer = lambda _: Reply(REASONED_YES["ceg"], pace=0.02)
     counting = Counting(Endpoint("openai/judge", api_base=upstream.url))
     checker = LLMChecker(counting, concurrency=3)
     both = await asyncio.gather(checker.check([PAIR] * 8), checker.check([PAIR] * 8))
@@ -369,7 +336,7 @@ async def test_long_evidence_is_read_in_windows_until_one_supports_the_claim(
 async def test_a_window_that_could_not_be_read_leaves_the_claim_unverified(
     upstream: Upstream, llm: HTTPUpstream
 ) -> None:
-    upstream.enqueue(NO["ceg"], Status(500), NO["ceg"], NO["ceg"])
+    upstream.enqueue(REASONED_NO["ceg"], Status(500), REASONED_NO["ceg"], REASONED_NO["ceg"])
     (judgement,) = await LLMChecker(llm, max_evidence_chars=100).check([Pair("claim", "z" * 200)])
     assert judgement.verdict is UNVERIFIED
 
