@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := .venv/.installed
 DEV := .venv/.installed-dev
+CLIENTS := tests/clients
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo serve test lint format benchmark clients matrix clean
@@ -25,7 +26,13 @@ format: $(DEV)
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+clients: $(CLIENTS)/.venv/.installed $(CLIENTS)/node_modules/.package-lock.json  ## the clients that the tests run where they are there
+
+matrix: $(DEV) clients  ## run them, and write docs/clients.md's table
+	@$(BIN)/python -m tests.clients.matrix
+
 clean:
+	rm -rf $(CLIENTS)/.venv $(CLIENTS)/node_modules
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist
 
 index/manifest.json: | $(RUN)
@@ -42,4 +49,14 @@ $(RUN): pyproject.toml constraints.txt
 
 $(DEV): $(RUN)
 	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+# In an environment of their own: they want other versions than Vouch does.
+$(CLIENTS)/.venv/.installed: $(CLIENTS)/requirements.txt
+	@$(PYTHON) -m venv $(CLIENTS)/.venv
+	@$(CLIENTS)/.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json
+	@npm ci --prefix $(CLIENTS) --silent --no-audit --no-fund
 	@touch $@

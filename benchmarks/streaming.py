@@ -6,8 +6,9 @@ A local upstream writes replies of eight sentences of the example corpus at so m
 to the client and through `vouch serve` with the built-in checker, its cache off, without re-prompting.
 All modes have their turn with one reply before the next one. Added to a stream is what it took more than the
 same reply straight from the upstream: up to its first content, and up to its end, which is behind the
-upstream's last token. Of checking is hidden what sentence mode adds behind the last token less than buffer
-mode, which only begins there. Then so many streams at once in sentence mode: nothing may be lost of any.
+upstream's last token. All checking of a reply is what buffer mode adds to it when the upstream writes it all
+at once; hidden is what of that sentence mode does not add behind the last token at the pace. Then so many
+streams at the same time in sentence mode: nothing may be lost of any.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from proxy.steps.sentences import sentence_spans
 
 CORPUS = Path(__file__).parents[1] / "examples" / "corpus"
 SENTENCES = 8
+INSTANT = 1e6
+"""Tokens a second of a reply that is there at once."""
 MODES = ("passthrough", "sentence", "buffer")
 WITHOUT_CACHE = {"VOUCH_CHECKER__CACHE_PAIRS": "0"}
 
@@ -92,7 +95,7 @@ async def in_turns(targets: Mapping[str, Target], count: int, pace: float) -> di
     found: dict[str, list[Stream]] = {name: [] for name in targets}
     async with aiohttp.ClientSession(read_bufsize=2**22) as session:
         for target in targets.values():
-            await stream(session, target, 0, 10_000)
+            await stream(session, target, 0, INSTANT)
         for number in range(count):
             for name, target in targets.items():
                 found[name].append(await stream(session, target, number, pace))
@@ -127,7 +130,7 @@ def table(found: Mapping[str, Sequence[Stream]], replies: Sequence[str]) -> str:
     ]
     for name, streams in found.items():
         first = [1000 * (one.first - base.first) for one, base in zip(streams, bare, strict=True)]
-        last = [1000 * (one.last - base.last) for one, base in zip(streams, bare, strict=True)]
+        last = [1000 * seconds for seconds in added(found, name)]
         lines.append(
             f"| {name} | {statistics.median(first):+,.0f} ms | {statistics.median(last):+,.0f} ms "
             f"| {max(last):+,.0f} ms | {lost(streams, replies)} |"
@@ -135,13 +138,16 @@ def table(found: Mapping[str, Sequence[Stream]], replies: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def hidden(found: Mapping[str, Sequence[Stream]]) -> float:
-    """The share of checking that has happened by the upstream's last token."""
-    behind = {
-        name: sum(one.last - base.last for one, base in zip(found[name], found["upstream"], strict=True))
-        for name in ("sentence", "buffer")
-    }
-    return 1 - behind["sentence"] / behind["buffer"]
+def added(found: Mapping[str, Sequence[Stream]], name: str) -> list[float]:
+    """Seconds that each stream ended later than the upstream's own."""
+    pairs = zip(found[name], found["upstream"], strict=True)
+    return [one.last - base.last for one, base in pairs]
+
+
+def hidden(paced: Mapping[str, Sequence[Stream]], instant: Mapping[str, Sequence[Stream]]) -> float:
+    """The share of checking that has happened by the upstream's last token, median over replies."""
+    whole = zip(added(paced, "sentence"), added(instant, "buffer"), strict=True)
+    return statistics.median(1 - behind / checking for behind, checking in whole)
 
 
 def measure(folder: Path, options: argparse.Namespace) -> None:
@@ -160,7 +166,9 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
         targets = {"upstream": Target(bare.url, "bench", KEY), **modes}
         found = asyncio.run(in_turns(targets, len(replies), options.pace))
         print(table(found, replies))
-        print(f"\nHidden behind the writing: {hidden(found):.1%} of the checking.")
+        instant = asyncio.run(in_turns(targets, len(replies), INSTANT))
+        checking = statistics.median(added(instant, "buffer"))
+        print(f"\nChecking: {1000 * checking:,.0f} ms, of which {hidden(found, instant):.0%} are hidden.")
         if options.concurrent:
             streams = at_once(modes["sentence"], options.concurrent, len(replies), options.pace)
             many, seconds = asyncio.run(streams)

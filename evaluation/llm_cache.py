@@ -18,7 +18,7 @@ from proxy.types import Chat, Json, Reply
 
 
 class CachedLLM:
-    """`types.LLM`: the same replies, each asked for once.
+    """`protocols.LLM`: the same replies, each asked for once.
 
     An answer is found again by `identity` (whatever the answer depends on besides the body: model and set
     parameters) and the body. Kept is what the provider sent, one file an answer, written whole or not at

@@ -19,7 +19,7 @@ _PATIENCE = 24 * 3600.0
 
 
 class Given:
-    """`types.Retriever` over evidence that is there already: as many searches as it was given results."""
+    """`protocols.Retriever` over evidence that is there already: as many searches as it was given results."""
 
     def __init__(self, evidence: Sequence[tuple[Evidence, ...]]) -> None:
         self._evidence = evidence
@@ -30,7 +30,7 @@ class Given:
 
 
 class Accurate:
-    """`types.Retriever` over one trusted passage: RefChecker's accurate context."""
+    """`protocols.Retriever` over one trusted passage: RefChecker's accurate context."""
 
     def __init__(self, title: str, text: str) -> None:
         self._evidence = (Evidence(passage(title, text), 1.0),) if text.strip() else ()

@@ -9,6 +9,7 @@ from itertools import islice
 
 from evaluation.refchecker import Context, Response, Setting
 from proxy.steps.judge import decide
+from proxy.steps.localiser import spelt
 from proxy.types import Claim, Evidence, Judgement, Pair, Passage, Verdict
 
 _LONGEST = 5
@@ -27,7 +28,7 @@ class Asked:
         """Each claim with each passage: claim by claim, passages in their order."""
         for claim in self.response.claims:
             for passage in self.context.passages:
-                yield Pair(str(claim), passage, question=self.context.question)
+                yield Pair(spelt(claim), passage, question=self.context.question)
 
     @property
     def count(self) -> int:
@@ -64,7 +65,7 @@ def checked(questions: Sequence[Asked], judgements: Iterable[Verdict]) -> list[C
     found = []
     for one in questions:
         passages = len(one.context.passages)
-        verdicts = tuple(_decided(claim, islice(rest, passages)) for claim in map(str, one.response.claims))
+        verdicts = tuple(_decided(claim, islice(rest, passages)) for claim in map(spelt, one.response.claims))
         shown = one.response.setting != "zero"
         copied = copy_rate(one.response.text, one.context.passages) if shown else None
         found.append(Checked(one.response, verdicts, copied))

@@ -20,7 +20,7 @@ BLOCK = 512
 
 
 class RememberingEncoder:
-    """`types.Encoder`, each text asked for once: the same claims go through every retriever."""
+    """`protocols.Encoder`, each text asked for once: the same claims go through every retriever."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

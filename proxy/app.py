@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -35,8 +34,6 @@ from proxy.raw import Relayed
 from proxy.responses import ResponseService
 from proxy.settings import Settings
 from proxy.types import Json
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 

@@ -125,8 +125,10 @@ class Asked:
         wanted = _either(self.options.stream_mode, model.stream_mode or self.settings.streaming.mode)
         auto: StreamMode = "sentence" if correcting or not self.rounds else "buffer"
         mode = auto if wanted == "auto" else wanted
+        untouched = request.format == "json" or request.wants_logprobs
         dropping = self.on_unsupported == "drop"
-        if not request.stream or request.format == "json" or request.wants_logprobs or dropping:
+        unchecked = mode == "passthrough" and self.fail_closed
+        if not request.stream or untouched or dropping or unchecked:
             mode = "buffer"
         if mode == "passthrough":
             dress = replace(dress, style="none", sign="")
@@ -136,6 +138,7 @@ class Asked:
             corrections=self.rounds if correcting and mode == "sentence" and request.choices == 1 else 0,
             prefill=model.prefill,
             fail_closed=self.fail_closed,
+            max_size=model.max_reply,
         )
 
     def dress(self, sources: Sources, url_of: Callable[[Passage], str]) -> Dress:

@@ -54,7 +54,8 @@ class ChatService:
 
     async def _stream(self, request: ChatRequest, model: Model, base_url: str) -> Response:
         started = asyncio.Event()
-        happening = self.happening(request, model, Streamed(model.llm, started.set), base_url)
+        llm = Streamed(model.llm, started.set, model.max_reply)
+        happening = self.happening(request, model, llm, base_url)
         chunks = Chunks(model.name, usage=request.include_usage)
         wire = ChatWire(chunks, Asked(self.settings, named=request.profile).profile, request.choices)
         return await streamed(happening, started, wire, self.settings.server.heartbeat)

@@ -7,12 +7,11 @@ from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from proxy.section import Precision, Section
+from proxy.section import Section
+from proxy.types import NLILabel, Precision, PromptName
 
 CheckerName = Literal["builtin", "llm", "cross_encoder", "repc", "cascade"]
 StepName = Literal["builtin", "llm", "cross_encoder", "repc"]
-NLILabel = Literal["entailment", "neutral", "contradiction"]
-PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
 
 
 class LLMChecker(Section):

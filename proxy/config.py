@@ -131,11 +131,11 @@ def validate(tree: Json, source: str = "the settings") -> Settings:
         raise ConfigError(f"In {source}: " + "; ".join(lines[:5])) from None
 
 
-def explain(detail: ErrorDetails, model: type[BaseModel] = Settings) -> str:
+def explain(detail: ErrorDetails) -> str:
     """One pydantic error as a sentence that names the key and, for an unknown one, the nearest there is."""
     path = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
-        known = fields_at(model, detail["loc"][:-1])
+        known = fields_at(Settings, detail["loc"][:-1])
         near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
         return f"unknown key {path!r}; {hint}"

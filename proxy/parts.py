@@ -26,6 +26,8 @@ class Model:
     stream_mode: StreamMode | None = None
     prefill: bool = False
     """Whether it goes on from an unfinished turn of its own."""
+    max_reply: int = 20_000_000
+    """Characters of a reply, over which it is an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ _KEY = np.dtype("<u8")
 
 
 class PassageTable(Protocol):
-    """`types.Passages` that also know the row which a vector or a lexical posting points to."""
+    """`protocols.Passages` that also know the row which a vector or a lexical posting points to."""
 
     def get(self, passage_id: str) -> Passage | None:
         """The passage of that id, or None."""

@@ -106,7 +106,7 @@ class Pipeline:
                 log.warning("the re-prompt failed, the best draft so far stands: %s", error or "out of time")
                 break
             spent += reply.usage
-            following = read(attempts[-1], reply, self.options)
+            following = await asyncio.to_thread(read, attempts[-1], reply, self.options)
             if following is None or not following.text.strip():
                 break
             written = reply.usage if following is reply.drafts[0] else attempts[-1].usage
@@ -127,10 +127,10 @@ class Pipeline:
     async def _trimmed(self, attempt: Attempt, question: str, until: float) -> Attempt | None:
         """The attempt without the claims that failed, where they are to be dropped; checked again, since what
         is left may have leaned on them."""
-        if self.options.on_unsupported != "drop" or not attempt.draft.editable or not attempt.nonfactual:
+        if self.options.on_unsupported != "drop" or not attempt.nonfactual:
             return None
-        left = without(attempt, attempt.nonfactual)
-        return None if left is attempt else await self.check(left.draft, attempt.usage, question, until)
+        left = await asyncio.to_thread(without, attempt.draft, attempt.nonfactual)
+        return None if left is None else await self.check(left, attempt.usage, question, until)
 
 
 Ask = Callable[[Chat, Attempt], Chat]

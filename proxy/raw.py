@@ -17,11 +17,7 @@ from proxy.openai_api.request import ChatRequest
 from proxy.openai_api.stream import DONE, event
 from proxy.parts import Model
 from proxy.types import Json
-from proxy.wire import EventStream
-
-EVENT_STREAM = "text/event-stream"
-UNBUFFERED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-"""Headers of a stream that no proxy on the way should hold back."""
+from proxy.wire import EVENT_STREAM, UNBUFFERED, EventStream
 
 
 async def raw(request: ChatRequest, model: Model, gate: Gate) -> Response:
@@ -37,22 +33,22 @@ async def raw(request: ChatRequest, model: Model, gate: Gate) -> Response:
             return JSONResponse((await model.llm.complete(request.chat)).raw)
         chunks = await held.enter_async_context(closing(model.llm.stream(request.chat)))
         first = await anext(chunks, None)
-        return EventStream(_events(first, chunks, held.pop_all(), include_usage=request.include_usage))
+        events = _events(first, chunks, include_usage=request.include_usage)
+        return EventStream(events, held.pop_all().aclose)
 
 
 async def _events(
-    first: Json | None, chunks: AsyncIterator[Json], held: AsyncExitStack, *, include_usage: bool
+    first: Json | None, chunks: AsyncIterator[Json], *, include_usage: bool
 ) -> AsyncIterator[bytes]:
-    async with held:
-        try:
-            if first is not None:
-                yield event(first)
-            async for chunk in chunks:
-                if chunk.get("choices") or include_usage:
-                    yield event(chunk)
-        except VouchError as error:
-            yield event(error_object(error))
-        yield DONE
+    try:
+        if first is not None:
+            yield event(first)
+        async for chunk in chunks:
+            if chunk.get("choices") or include_usage:
+                yield event(chunk)
+    except VouchError as error:
+        yield event(error_object(error))
+    yield DONE
 
 
 class Relayed(Response):

@@ -42,7 +42,7 @@ class Manner:
 
     `mode` is decided: never `auto`. `corrections` are how often a stream may be taken back to its last claim
     that holds; with `prefill` the model goes on from an unfinished turn of its own. With `fail_closed`
-    nothing that could not be checked is let go.
+    nothing that could not be checked is let go. A reply of more than `max_size` characters is an error.
     """
 
     mode: StreamMode
@@ -50,6 +50,7 @@ class Manner:
     corrections: int = 0
     prefill: bool = False
     fail_closed: bool = False
+    max_size: int = 20_000_000
 
 
 class Replying:
@@ -118,6 +119,7 @@ class Replying:
             self._chat.question,
             deadline=pipeline.options.deadline,
             shown=self._manner.mode == "sentence",
+            max_size=self._manner.max_size,
             begun=begun,
         )
 
@@ -169,7 +171,9 @@ class Replying:
     def _outcome(self, at: int, attempt: Attempt) -> Outcome:
         """Of a choice that was let go as it was written: its text stays."""
         failed = self._failed if at == 0 else []
-        spent = sum((finding.usage for one in (*failed, attempt) for finding in one.findings), Usage())
+        # What a failed attempt had before the claim that failed is in the last attempt too.
+        checked = (*(one.findings[-1] for one in failed), *attempt.findings)
+        spent = sum((finding.usage for finding in checked), Usage())
         return Outcome((*failed, attempt), len(failed), spent)
 
 

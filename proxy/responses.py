@@ -26,8 +26,6 @@ from proxy.replying import Fields, Shown
 from proxy.types import Draft, Json
 from proxy.wire import Answered, Happening, streamed
 
-_MAX_SIZE = 20_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class ResponseWire:
@@ -78,7 +76,9 @@ class ResponseService:
         envelope = Envelope(model.name + (RAW if request.raw else ""), asked)
         if request.stream:
             started = asyncio.Event()
-            happening = self._happening(request, model, Streamed(model.llm, started.set), base_url)
+            happening = self._happening(
+                request, model, Streamed(model.llm, started.set, model.max_reply), base_url
+            )
             wire = ResponseWire(ResponseChunks(envelope))
             return await streamed(happening, started, wire, self.chats.settings.server.heartbeat)
         answered = await last(self._happening(request, model, model.llm, base_url))
@@ -88,16 +88,16 @@ class ResponseService:
         self, request: ChatRequest, model: Model, llm: LLM, base_url: str
     ) -> AsyncIterator[Happening]:
         if request.raw:
-            return self._raw(request, llm)
+            return self._raw(request, llm, model.max_reply)
         return self.chats.happening(request, model, llm, base_url)
 
-    async def _raw(self, request: ChatRequest, llm: LLM) -> AsyncIterator[Happening]:
+    async def _raw(self, request: ChatRequest, llm: LLM, max_reply: int) -> AsyncIterator[Happening]:
         """What the upstream says, as it says it."""
         async with self.chats.gate.place():
             if not request.stream:
                 reply = await llm.complete(request.chat)
             else:
-                completion = Completion(_MAX_SIZE)
+                completion = Completion(max_reply)
                 async with closing(llm.stream(request.chat)) as chunks:
                     async for chunk in chunks:
                         completion.add(chunk)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict
-
-Precision = Literal["auto", "bf16", "fp32"]
 
 
 class Section(BaseModel):

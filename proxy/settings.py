@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 
 from proxy.checker_settings import Checker
-from proxy.section import Precision, Section
+from proxy.section import Section
 from proxy.types import (
     Aggregation,
     CitationStyle,
@@ -15,6 +15,7 @@ from proxy.types import (
     EvidenceSource,
     Granularity,
     OnUnsupported,
+    Precision,
     ProfileName,
     RegenerationMode,
     RetrievalMode,

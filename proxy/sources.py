@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -34,7 +35,7 @@ async def open_sources(parts: Parts, settings: Retrieval, request: ChatRequest) 
     asked = options.evidence or ("request" if options.documents else settings.evidence)
     if asked == "corpus":
         return Sources(parts.retrievers[mode])
-    documents = _documents(options.documents, request.chat.body["messages"])
+    documents = await asyncio.to_thread(_documents, options.documents, request.chat.body["messages"])
     _require_short(documents, settings.max_document_chars)
     return await _brought(parts, documents, mode, asked)
 
@@ -59,16 +60,7 @@ def _documents(
     """Those of `vouch.documents`, or else those that the messages hold."""
     if given is None:
         return list(request_documents(messages))
-    return [
-        Document(
-            id=one.id or f"document-{n}",
-            title=one.title or one.id or f"Document {one.number or n}",
-            text=one.text,
-            url=one.url,
-            number=one.number,
-        )
-        for n, one in enumerate(given, 1)
-    ]
+    return [one.document(place) for place, one in enumerate(given, 1)]
 
 
 def _require_short(documents: Sequence[Document], limit: int) -> None:

@@ -1,7 +1,5 @@
-"""The values that flow through Vouch, in order of appearance.
-
-All offsets are Unicode code points, end exclusive. All scores are floats in [0, 1] unless said otherwise.
-"""
+"""The values that flow through Vouch, in order of appearance. All offsets are Unicode code points, end
+exclusive; all scores are floats in [0, 1] unless said otherwise."""
 
 from __future__ import annotations
 
@@ -27,6 +25,9 @@ ReplyFormat = Literal["markdown", "json"]
 StreamMode = Literal["auto", "sentence", "buffer", "passthrough"]
 Correction = Literal["none", "prefix"]
 ProfileName = Literal["openai", "perplexity", "open_webui", "markdown", "none"]
+PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
+NLILabel = Literal["entailment", "neutral", "contradiction"]
+Precision = Literal["auto", "bf16", "fp32"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,6 @@ class Triplet:
     head: str
     relation: str
     tail: str
-
-    def __str__(self) -> str:
-        return f"{self.head} {self.relation} {self.tail}"
 
 
 @dataclass(frozen=True, slots=True)

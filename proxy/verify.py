@@ -12,7 +12,7 @@ from proxy.errors import CheckError, RetrievalError
 from proxy.protocols import Checker, Extractor, Retriever
 from proxy.steps import judge
 from proxy.steps.aggregate import combined
-from proxy.steps.nearest import nearest
+from proxy.steps.nearest import Nearest, nearest
 from proxy.steps.queries import contexts, leans, query
 from proxy.types import (
     Aggregation,
@@ -90,6 +90,7 @@ class Verifier:
     aggregation: Aggregation = "strict"
     citations: UpstreamCitations = "replace"
     documents: Mapping[int, Sequence[Passage]] = field(default_factory=dict)
+    _words: dict[int, Nearest] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     async def verify(
         self, claims: Sequence[Claim], question: str, until: float, told: Sequence[Claim] = ()
@@ -187,9 +188,17 @@ class Verifier:
             return
         known = {one.passage.id for one in found}
         for number in claim.cited:
-            passages = [one for one in self.documents.get(number, ()) if one.id not in known]
-            texts = nearest({at: passage.text for at, passage in enumerate(passages)})
-            yield from (Evidence(passages[at], 0.0) for at in texts.to(claim.plain, _MAX_CITED))
+            passages = self.documents.get(number, ())
+            found_already = [at for at, one in enumerate(passages) if one.id in known]
+            best = self._words_of(number).to(claim.plain, _MAX_CITED, found_already)
+            yield from (Evidence(passages[at], 0.0) for at in best)
+
+    def _words_of(self, number: int) -> Nearest:
+        """The words of a document's passages, read once."""
+        if number not in self._words:
+            passages = self.documents.get(number, ())
+            self._words[number] = nearest({at: one.text for at, one in enumerate(passages)})
+        return self._words[number]
 
     def _own(self, claim: Claim) -> frozenset[str]:
         """Ids of the documents that the upstream cites for the claim."""

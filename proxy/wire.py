@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +22,10 @@ from proxy.replying import Fields, Shown
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
+
+EVENT_STREAM = "text/event-stream"
+UNBUFFERED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+"""Headers of a stream that no proxy on the way should hold back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +113,20 @@ class ChatWire:
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events that no proxy on the way should hold back; however it ends, `events` is closed."""
+    """Server-sent events; `release` is called however they end, also before the first of them."""
 
-    def __init__(self, events: AsyncIterator[bytes]) -> None:
-        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-        super().__init__(events, media_type="text/event-stream", headers=headers)
+    def __init__(self, events: AsyncIterator[bytes], release: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
         self._events = events
+        self._release = release
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends them."""
-        async with closing(self._events):
-            await super().__call__(scope, receive, send)
+        try:
+            async with closing(self._events):
+                await super().__call__(scope, receive, send)
+        finally:
+            await self._release()
 
 
 async def streamed(
@@ -140,7 +147,7 @@ async def streamed(
         raise
     finally:
         begun.cancel()
-    return EventStream(_events(coming, happening, wire, heartbeat))
+    return EventStream(_events(coming, happening, wire, heartbeat), lambda: _closed(coming, happening))
 
 
 async def _events(

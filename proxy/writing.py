@@ -16,8 +16,8 @@ from proxy.backends.upstream.closing import closing
 from proxy.backends.upstream.collect import Completion
 from proxy.backends.upstream.reply import to_reply
 from proxy.errors import UpstreamError
+from proxy.steps.agreed import Read
 from proxy.steps.incremental import Incremental, Settled
-from proxy.steps.reading import Read
 from proxy.types import Attempt, Claim, Draft, Finding, Json, Reply
 from proxy.verify import Verified, Verifier
 
@@ -179,7 +179,7 @@ class Writing:
                             broken, coming = error, None
                         else:
                             coming = None if chunk is None else _next(chunks)
-                            for delta in self._take(chunk):
+                            for delta in await self._take(chunk):
                                 yield delta
                     for event in self._taken():
                         yield event
@@ -199,23 +199,25 @@ class Writing:
             awaited.add(coming)
         await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
 
-    def _take(self, chunk: Json | None) -> Iterator[Delta]:
-        """One more chunk, or the end of them."""
+    async def _take(self, chunk: Json | None) -> list[Delta]:
+        """One more chunk, or the end of them. Reading leaves the event loop: odd texts take long."""
         if chunk is None:
             for choice in self._choices.values():
-                self._check(choice, choice.reading.end())
-            return
+                self._check(choice, await asyncio.to_thread(choice.reading.end))
+            return []
         self._completion.add(chunk)
+        deltas: list[Delta] = []
         for one in chunk.get("choices") or ():
             index, delta = one.get("index", 0), one.get("delta") or {}
             content = delta.get("content")
             text = content if isinstance(content, str) else ""
             if text:
                 choice = self._choice(index)
-                self._check(choice, choice.reading.feed(text))
+                self._check(choice, await asyncio.to_thread(choice.reading.feed, text))
             fields = {key: value for key, value in delta.items() if key not in _OURS and value is not None}
             if text or fields:
-                yield Delta(index, text, fields)
+                deltas.append(Delta(index, text, fields))
+        return deltas
 
     def _choice(self, index: int) -> _Choice:
         if index not in self._choices:

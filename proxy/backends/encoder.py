@@ -15,17 +15,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 from sentence_transformers.util import is_sentence_transformer_model
 
-from proxy.backends.models import (
-    DEFAULT_MODEL,
-    Precision,
-    dtype_of,
-    first_line,
-    is_packaged,
-    local_folder,
-    quiet,
-)
+from proxy.backends.models import DEFAULT_MODEL, dtype_of, first_line, is_packaged, local_folder, quiet
 from proxy.errors import ConfigError, RetrievalError
-from proxy.types import Vectors
+from proxy.types import Precision, Vectors
 
 PoolingName = Literal["auto", "mean", "cls"]
 
@@ -39,7 +31,7 @@ _CHARACTERS_PER_TOKEN = 64
 class SentenceTransformerEncoder:
     """Any model that sentence-transformers loads, and any plain BERT.
 
-    Implements `types.Encoder`. Blocking; safe to call from several threads, which then take turns.
+    Implements `protocols.Encoder`. Blocking; safe to call from several threads, which then take turns.
 
     Args:
         model: `all-MiniLM-L6-v2` (also by its hub id) comes out of the installed package, weights

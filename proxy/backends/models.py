@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from huggingface_hub import snapshot_download
@@ -15,8 +15,7 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from proxy.errors import ConfigError
-
-Precision = Literal["auto", "bf16", "fp32"]
+from proxy.types import Precision
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 

@@ -5,26 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from proxy.backends.upstream.embedded.model import DESCRIPTIONS
-from proxy.backends.upstream.provider import make_upstream, missing_keys
-from proxy.backends.upstream.retry import Retrying
 from proxy.citations import CitationOptions, check_citations
 from proxy.commands.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT
-from proxy.commands.checkers import Checkers, load_checkers
 from proxy.commands.cited_documents import read_documents
-from proxy.commands.compose import endpoint
+from proxy.commands.lone_checker import open_checker
 from proxy.config import load
-from proxy.errors import ConfigError, RequestError
+from proxy.errors import RequestError
 from proxy.openai_api.citations import report_object
-from proxy.protocols import Checker
 from proxy.settings import Settings
 from proxy.steps.faithfulness import CitationReport
 from proxy.types import Document, Json, Verdict
@@ -65,40 +59,8 @@ async def check(
         top_k=settings.retrieval.top_k,
         deadline=settings.verification.deadline,
     )
-    async with open_checker(settings) as checker:
+    async with open_checker(settings, settings.checker.name) as checker:
         return await check_citations(answer, documents, checker, question, options)
-
-
-@asynccontextmanager
-async def open_checker(settings: Settings) -> AsyncIterator[Checker]:
-    """The configured checker, without an index. One that asks an LLM asks that of `checker.llm.model`, else
-    the first upstream."""
-    name = settings.checker.name
-    steps = [step.name for step in settings.checker.cascade.steps] if name == "cascade" else [name]
-    checkers = load_checkers(settings.checker, [name])
-    try:
-        if "llm" not in steps:
-            yield checkers.over()[name]
-        else:
-            async with _over_llm(settings, checkers) as found:
-                yield found[name]
-    finally:
-        checkers.close()
-
-
-@asynccontextmanager
-async def _over_llm(settings: Settings, checkers: Checkers) -> AsyncIterator[dict[str, Checker]]:
-    wanted = settings.checker.llm.model or settings.upstreams[0].name
-    upstream = next(one for one in settings.upstreams if one.name == wanted)
-    if upstream.model in DESCRIPTIONS:
-        raise ConfigError(f"{upstream.model} can't judge: name an LLM under upstreams and checker.llm.model.")
-    if keys := missing_keys(endpoint(upstream)):
-        raise ConfigError(f"{upstream.model} needs a key: set {' and '.join(keys)} or upstreams.api_key.")
-    forwarder = make_upstream(endpoint(upstream), upstream.client)
-    try:
-        yield checkers.over(Retrying(forwarder, upstream.max_retries), upstream.name)
-    finally:
-        await forwarder.close()
 
 
 def show(console: Console, answer: str, wire: Json) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -11,10 +10,9 @@ from proxy.checker_settings import CheckerName
 from proxy.citations import numbered
 from proxy.errors import RequestError
 from proxy.openai_api.request import RequestDocument
+from proxy.openai_api.response import Status, usage_object
 from proxy.steps.faithfulness import Citation, CitationReport, Statement
-from proxy.types import Document, Json, Usage, Verdict
-
-Status = Literal["ok", "partial", "skipped"]
+from proxy.types import Document, Json, Verdict
 
 
 class CheckOptions(BaseModel):
@@ -45,7 +43,7 @@ class CheckRequest(BaseModel):
                 f"The documents are over {max_chars:,} characters together (retrieval.max_document_chars)."
             )
             raise RequestError(message, param="documents")
-        return numbered([_document(one, place) for place, one in enumerate(self.documents, 1)])
+        return numbered([one.document(place) for place, one in enumerate(self.documents, 1)])
 
 
 def parse_check(body: Json) -> CheckRequest:
@@ -82,7 +80,7 @@ def report_object(report: CitationReport, answer: str) -> Json:
             "citations": sum(len(one.citations) for one in report.checkable),
             **{str(verdict): count for verdict, count in counts},
         },
-        "usage": _usage_object(report.usage),
+        "usage": usage_object(report.usage),
         **({"error": report.error} if report.error else {}),
     }
 
@@ -125,24 +123,5 @@ def _was_judged(one: Statement) -> bool:
     return bool(one.missing) or any(supports is not None for supports in alone)
 
 
-def _document(given: RequestDocument, place: int) -> Document:
-    name = f"Document {given.number or place}"
-    return Document(
-        id=given.id or f"document-{place}",
-        title=given.title or given.id or name,
-        text=given.text,
-        url=given.url,
-        number=given.number,
-    )
-
-
 def _rounded(figure: float | None) -> float | None:
     return None if figure is None else round(figure, 4)
-
-
-def _usage_object(spent: Usage) -> Json:
-    return {
-        "prompt_tokens": spent.prompt_tokens,
-        "completion_tokens": spent.completion_tokens,
-        "total_tokens": spent.prompt_tokens + spent.completion_tokens,
-    }

@@ -19,6 +19,7 @@ from proxy.types import (
     Chat,
     CitationStyle,
     Correction,
+    Document,
     EvidenceSource,
     Granularity,
     Json,
@@ -53,6 +54,16 @@ class RequestDocument(BaseModel):
     title: str = ""
     url: str = ""
     number: int | None = Field(None, ge=1, le=1_000_000)
+
+    def document(self, place: int) -> Document:
+        """The document, named by its place in the request, from 1, where it has no name of its own."""
+        return Document(
+            id=self.id or f"document-{place}",
+            title=self.title or self.id or f"Document {self.number or place}",
+            text=self.text,
+            url=self.url,
+            number=self.number,
+        )
 
 
 class RequestOptions(BaseModel):

@@ -12,6 +12,7 @@ from proxy.errors import VerificationError
 from proxy.pipeline import Answer
 from proxy.steps.aggregate import shares, verdict_of
 from proxy.steps.annotate import Annotated, Located, Reference, annotate
+from proxy.steps.judge import decisive
 from proxy.types import (
     Aggregation,
     Attempt,
@@ -117,16 +118,28 @@ def message_fields(one: Choice) -> Json:
 def _choice_object(index: int, one: Choice, several: bool) -> Json:
     fields = message_fields(one)
     annotations = [*(fields.pop("annotations", None) or []), *one.annotations]
-    message = {"role": "assistant", "content": one.content, **fields, "annotations": annotations}
+    message = {
+        "role": "assistant",
+        "content": one.content,
+        "refusal": None,
+        **fields,
+        "annotations": annotations,
+    }
     own = {"references": one.references, "verification": one.verification} if several else {}
-    return {**one.raw, "index": index, "message": message, **own}
+    return {**one.raw, "index": index, "message": message, "logprobs": logprobs(one), **own}
+
+
+def logprobs(one: Choice) -> Json | None:
+    """The upstream's, with every field that clients count on."""
+    given = one.raw.get("logprobs")
+    return {"content": None, "refusal": None, **given} if given else None
 
 
 def usage(answer: Answer) -> Json:
     """The usage of the call that wrote the text, as its provider gave it, and of verification."""
     written_first = answer.writing == answer.reply.usage
     base = answer.reply.raw.get("usage") if written_first else None
-    return {**(base or _usage_object(answer.writing)), "verification": _usage_object(answer.verification)}
+    return {**(base or usage_object(answer.writing)), "verification": usage_object(answer.verification)}
 
 
 def annotation(reference: Reference) -> Json:
@@ -241,10 +254,8 @@ def status(attempt: Attempt) -> Status:
 
 
 def _failed(finding: Finding) -> Json:
-    """A nonfactual claim with the best of the passages that decided it. Best by retrieval: a passage that
-    has all but one number of the claim scores lower than one that is about something else."""
-    decisive = (one for one in finding.evidence if one.judgement and one.judgement.verdict is finding.verdict)
-    nearest = next(decisive, None)
+    """A nonfactual claim with the best of the passages that decided it."""
+    nearest = decisive(finding)
     passage = nearest.passage if nearest else None
     return {
         "text": finding.claim.text,
@@ -275,7 +286,8 @@ def new_id() -> str:
     return f"chatcmpl-{uuid.uuid4().hex}"
 
 
-def _usage_object(spent: Usage) -> Json:
+def usage_object(spent: Usage) -> Json:
+    """Tokens, as OpenAI counts them."""
     return {
         "prompt_tokens": spent.prompt_tokens,
         "completion_tokens": spent.completion_tokens,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from proxy.backends.upstream.wire import dumps
-from proxy.openai_api.response import Choice, message_fields, new_id
+from proxy.openai_api.response import Choice, logprobs, message_fields, new_id
 from proxy.types import Json
 
 DONE = b"data: [DONE]\n\n"
@@ -56,7 +56,7 @@ class Chunks:
         fields = message_fields(choice)
         annotations = [*(fields.pop("annotations", None) or []), *choice.annotations]
         calls = fields.pop("tool_calls", None)
-        logprobs = {"logprobs": choice.raw["logprobs"]} if choice.raw.get("logprobs") else {}
+        counted: Json = {"logprobs": logprobs(choice)} if choice.raw.get("logprobs") else {}
         fields = {key: value for key, value in fields.items() if value is not None}
         if fields and sent is None:
             yield self._chunk(index, fields)
@@ -64,7 +64,7 @@ class Chunks:
         if choice.content and not whole:
             yield self._chunk(index, {"content": choice.content})
         for piece in _pieces(whole, choice.cuts, sent or 0):
-            yield self._chunk(index, {"content": piece}, **logprobs)
+            yield self._chunk(index, {"content": piece}, **counted)
         if calls and sent is None:
             yield self._chunk(index, {"tool_calls": [{"index": at, **call} for at, call in enumerate(calls)]})
         finish = self._chunk(

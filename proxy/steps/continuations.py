@@ -1,7 +1,8 @@
 """How a text that is still being written may go on, as far as that could change what stands in it already.
 
-Everything here is a guess at the worst: what all of these leave alone is taken for settled. Closers are only
-tried where something is there to close.
+What all of these leave alone is taken for settled. Closers are only tried where something is there to close.
+Left out is what a reply hardly does: a line of prose that becomes the header of a table further on, or a
+table with outer pipes that goes on without them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from collections.abc import Iterator
 _MID_LINE = ("", "a b. The sea")
 _LINE_START = ("", "a b", "The sky. The sea", "- a b")
 _NEW_BLOCK = ("", "a b", "The sky. The sea", "    a b\n")
-_STATES = ("\n\n    The sky. The sea.\n", "\n\nThe sky. The sea.\n", "\na b. C d", "\n> The sky.\n", "\n- The sky.\n", "\n| a. The sky | d")
+_STATES = (
+    "\n\n    The sky. The sea.\n",
+    "\n\nThe sky. The sea.\n",
+    "\na b. The sea",
+    "\n> The sky.\n",
+    "\n- The sky.\n",
+    "\n| a. The sky | b",
+)
 
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _RUNS = re.compile(r"\*+|(?<![^\W_])_+|~~|`+")
@@ -26,9 +34,9 @@ _LONGEST_EMPHASIS = 3
 
 
 def continuations(text: str) -> tuple[str, ...]:
-    """Suffixes for a text that ends with a whole word, each once; the empty one is first.
+    """Suffixes for a text that ends with a whole word, each once, the empty one first.
 
-    Blocks that only a closer makes (`closers` has theirs) come next: they change the most.
+    Those that end a whole block come next: where one of them changes anything, it changes the most.
     """
     block = text[_block_start(text) :]
     suffixes = ["", *displays(text), *_inline(block), *_tables(text, block), *_plain(text, block)]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from proxy.steps.language import language_of
 from proxy.steps.markdown import blocks
 from proxy.steps.sentences import CITATION
+from proxy.steps.shown import is_row
 from proxy.types import Claim
 
 _TIMES, _MORE = 3, 200
@@ -50,11 +51,6 @@ def fitted(said: str, claim: Claim) -> str | None:
     if not line or any(fault(line, claim.text) for fault in _FAULTS):
         return None
     return line
-
-
-def is_row(claim: Claim) -> bool:
-    """Whether the claim is a row of a table."""
-    return " | " in claim.plain and "|" in claim.text
 
 
 def _bare_row(line: str) -> str:

@@ -18,11 +18,14 @@ from proxy.types import Claim
 _WORD_END = re.compile(rf"[\s{HAN}]")
 _MARKS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
 _LONG_WINDOW = 320
-_ALLOWED = 200_000
-_MOST_ALLOWED = 2_000_000
-_ALLOWED_EACH = 40
-_GROWN_WINDOW = 4096
+"""Code points of raw text from which on it is worth to cut."""
+_LONGEST_WINDOW = 4096
+"""From here on the text is only looked at again when a quarter more of it is there."""
+_ALLOWED, _ALLOWED_EACH, _MOST_ALLOWED = 200_000, 40, 1_000_000
+"""Code points that may be read: from the start, for each that was written, and how many are saved up."""
 _COST_OF_A_READING = 100
+_READINGS = 12
+"""About as many as a look takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,10 @@ class Incremental:
     """Reads a text as it grows, and comes to what reading it whole would say.
 
     `read` gives for a whole raw text what is left of it once marks are taken out, and the claims of that.
-    What is settled is what it says of the text so far however that goes on (`continuations`). Of the text
-    only the end is read again, and no more of it in all than a fixed multiple of the length of the text: where
-    that is used up, claims are settled later. `parted` is set by `end` where a text went on in a way that was
-    not foreseen; what was settled then stands, and the rest is read as a text of its own.
+    What is settled is what it says of the text so far, however that goes on (`continuations`). Only the end
+    of the text is read again, and no more of it in all than a fixed multiple of the text: where that is used
+    up, claims are settled later. `parted` is set by `end` where the text went on in a way that was not
+    foreseen: what was settled stands then, and the rest is read as a text of its own.
     """
 
     def __init__(self, read: Read) -> None:
@@ -59,6 +62,7 @@ class Incremental:
         self._awaited: str | None = None
         self._wanting = False
         self._long = _LONG_WINDOW
+        self._fed = 0
         self._enough = 0
         self._allowed = _ALLOWED
 
@@ -66,6 +70,7 @@ class Incremental:
         """What is settled with one more piece of the raw text; it extends what was settled before."""
         self._pieces.append(piece)
         self._unread.append(piece)
+        self._fed += len(piece)
         self._allowed = min(self._allowed + _ALLOWED_EACH * len(piece), _MOST_ALLOWED)
         if self._fence is not None:
             self._through_code(piece)
@@ -77,8 +82,7 @@ class Incremental:
         """The whole text and all its claims."""
         raw = "".join(self._pieces)
         text, claims = self._read_whole(raw)
-        known = self._settled
-        if not text.startswith(known.text) or claims[: len(known.claims)] != known.claims:
+        if not _extended(self._settled, text, claims):
             self.parted = True
             text, claims = self._apart(raw)
         self._settled = Settled(text, claims)
@@ -98,8 +102,8 @@ class Incremental:
         return self._read_whole(raw)
 
     def _look(self) -> None:
-        """Reads the window up to its last whole word with all that may follow, and keeps what is agreed on."""
-        if self._allowed < 0:
+        """Reads the window, to its last whole word, with all that may follow; keeps what is agreed on."""
+        if self._allowed < 0 or self._fed < self._enough:
             return
         fresh = "".join(self._unread)
         self._unread = []
@@ -108,8 +112,7 @@ class Incremental:
         if awaited and awaited not in before[-len(awaited) :] + fresh:
             self._watch.looked(wanting=False)
             return
-        size = len(self._window.raw)
-        if size < self._enough:
+        if not awaited and len(self._window.raw) * _READINGS > self._allowed:
             return
         whole = _whole_words(self._window.raw)
         agreement = agreed(self._read, whole, self._suffixes(whole), self._known())
@@ -120,7 +123,7 @@ class Incremental:
             self._settle(agreement)
             self._shorten(whole, agreement)
         size = len(self._window.raw)
-        self._enough = size + size // 4 if size > _GROWN_WINDOW else 0
+        self._enough = self._fed + size // 4 if size > _LONGEST_WINDOW and not self._awaited else 0
 
     def _suffixes(self, whole: str) -> tuple[str, ...]:
         """The continuations, the one that stood in the way last first: most often it still does."""
@@ -132,17 +135,21 @@ class Incremental:
     def _known(self) -> Known:
         first = self._window.shift + self._window.skip
         before = bisect_left(self._settled.claims, first, key=lambda claim: claim.start)
-        return Known(len(self._settled.claims) - before, len(self._settled.text) - self._window.shift)
+        within = len(self._settled.claims) - before
+        return Known(self._window.claims + within, len(self._settled.text) - self._window.shift)
 
     def _extends(self, agreement: Agreement) -> bool:
         """Whether what was settled is agreed on still. Where it is not, `end` is to tell."""
         known, window = self._known(), self._window
         text, claims = agreement.readings[""]
-        settled = self._settled.claims[len(self._settled.claims) - known.claims :]
+        within = known.claims - window.claims
+        settled = self._settled.claims[len(self._settled.claims) - within :]
+        following = claims[known.claims : known.claims + 1]
         return (
             agreement.claims >= known.claims
+            and all(known.end <= claim.start for claim in following)
             and agreement.end >= known.end
-            and moved(claims[: known.claims], window.shift) == settled
+            and moved(claims[window.claims : known.claims], window.shift) == settled
             and self._settled.text.endswith(text[window.skip : known.end])
         )
 
@@ -170,7 +177,7 @@ class Incremental:
         self._fence = open_fence(self._read, lines + line_end, agreement.claims)
         if self._fence is None:
             return False
-        self._window = replace(self._window, raw=lines + line_end)
+        self._window = Window(lines + line_end, self._window.shift, agreement.end, agreement.claims)
         self._unread = [rest]
         return True
 
@@ -188,6 +195,16 @@ class Incremental:
             self._fence = None
             if self._watch.due(self._unread[0], wanting=False):
                 self._look()
+
+
+def _extended(settled: Settled, text: str, claims: tuple[Claim, ...]) -> bool:
+    """Whether a text and its claims go on where those that are settled stop."""
+    count, end = len(settled.claims), len(settled.text)
+    return (
+        text.startswith(settled.text)
+        and claims[:count] == settled.claims
+        and all(end <= claim.start for claim in claims[count : count + 1])
+    )
 
 
 def _whole_words(raw: str) -> str:

@@ -111,6 +111,16 @@ def with_citations(finding: Finding, own: Collection[str], rule: UpstreamCitatio
     return replace(finding, cited=tuple(cited.values()), claimed=claimed)
 
 
+def decisive(finding: Finding) -> Evidence | None:
+    """The best passage by retrieval of those that made the verdict what it is.
+
+    By the checker's score it would not do: a passage that has all but one number of the claim scores lower
+    than one that is about something else.
+    """
+    held = (one for one in finding.evidence if one.judgement and one.judgement.verdict is finding.verdict)
+    return next(held, None)
+
+
 def unchecked(claim: Claim) -> Finding:
     """The finding of a claim that nobody checked: because it needs no check, or because none was possible."""
     verdict = Verdict.UNVERIFIED if claim.checkable else Verdict.NOT_CHECKABLE

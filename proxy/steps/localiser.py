@@ -72,7 +72,7 @@ def spelt(triplet: Triplet) -> str:
     """The triplet as a sentence: with a space between its elements but where Chinese meets."""
     text = triplet.head
     for element in (triplet.relation, triplet.tail):
-        text += element if _wide(text[-1]) or _wide(element[0]) else f" {element}"
+        text += element if _wide(text[-1:]) or _wide(element[:1]) else f" {element}"
     return text
 
 

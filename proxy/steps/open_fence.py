@@ -11,9 +11,10 @@ _PROSE = "\n\nThe sky is blue. The sea is deep.\n"
 
 
 def open_fence(read: Read, raw: str, claims: int) -> str | None:
-    """The fence (```` ``` ````, `~~~`) of the code that `raw`, whole lines with so many claims, ends in, or None.
+    """The fence of the code that `raw` ends in (three or more backticks or tildes), or None.
 
-    A look at the lines tells which it may be, reading the text in two ways whether it is.
+    `raw` is whole lines with so many claims. A look at its lines tells which fence it may be, and reading it
+    with prose behind, inside and outside of the code, whether it is.
     """
     fence = _last_open(raw)
     if fence is None or len(read(raw + _PROSE)[1]) != claims:

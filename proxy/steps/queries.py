@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from proxy.steps.shown import is_row
 from proxy.types import Claim
 
 _MAX_CONTEXT = 300
@@ -77,15 +78,8 @@ def contexts(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
     return tuple(result)
 
 
-def queries(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
-    """Per claim its context and the claim, at most 2,000 characters: what the corpus is searched for."""
-    return tuple(
-        query(claim, context) for claim, context in zip(claims, contexts(claims, question), strict=True)
-    )
-
-
 def query(claim: Claim, context: str) -> str:
-    """The context of a claim and the claim, at most 2,000 characters."""
+    """What the corpus is searched for: the context of a claim and the claim, at most 2,000 characters."""
     return shortened(f"{context} {claim.plain}" if context else claim.plain, _MAX_QUERY)
 
 
@@ -124,7 +118,7 @@ def _moved(told: _Told, claim: Claim) -> _Told:
 
 
 def _context(told: _Told, claim: Claim, fallback: str) -> str:
-    if _is_row(claim):
+    if is_row(claim):
         return (
             shortened(told.header or told.lead_in or told.standing, _MAX_CONTEXT) if claim.checkable else ""
         )
@@ -140,7 +134,7 @@ def _context(told: _Told, claim: Claim, fallback: str) -> str:
 def _after(told: _Told, claim: Claim) -> _Told:
     """What is known once the claim was said."""
     plain, end = claim.plain, claim.end
-    if _is_row(claim):
+    if is_row(claim):
         return replace(told, header=told.header if claim.checkable else plain, end=end)
     told = replace(told, header="", end=end)
     if told.in_list:
@@ -151,10 +145,6 @@ def _after(told: _Told, claim: Claim) -> _Told:
     if claim.checkable and not leans(plain):
         told = replace(told, standing=plain)
     return told
-
-
-def _is_row(claim: Claim) -> bool:
-    return " | " in claim.plain and "|" in claim.text
 
 
 def _says_something(lead_in: str) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
+from proxy.steps.agreed import Read
 from proxy.steps.cited import assign, read_citations
 from proxy.steps.claims import segment, segment_json
 from proxy.steps.signs import strip_sign
 from proxy.types import Claim, Draft, ReplyFormat, UpstreamCitations
-
-Read = Callable[[str], tuple[str, tuple[Claim, ...]]]
-"""A text as it comes to the text that is checked, with its claims."""
 
 
 def reader(citations: UpstreamCitations, sign: str) -> Read:

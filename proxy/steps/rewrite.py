@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from proxy.steps.fence import LENGTH, mark_for
+from proxy.steps.judge import decisive
 from proxy.steps.language import language_of
 from proxy.steps.marks import strip_marks
 from proxy.steps.reprompt import (
@@ -285,6 +286,6 @@ def _missing(finding: Finding) -> list[str]:
 
 
 def _words(finding: Finding) -> list[str]:
-    judged = (one.judgement for one in finding.evidence if one.judgement)
-    nearest = next((one for one in judged if one.verdict is finding.verdict), None)
-    return [finding.claim.plain[start:end] for start, end in nearest.missing] if nearest else []
+    nearest = decisive(finding)
+    missing = nearest.judgement.missing if nearest and nearest.judgement else ()
+    return [finding.claim.plain[start:end] for start, end in missing]

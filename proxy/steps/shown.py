@@ -42,13 +42,18 @@ def shown(claim: Claim) -> Shown | None:
     where a quotation or bracket has no other half.
     """
     text, places, whole = _characters(claim.text)
-    if text != claim.plain or (" | " in text and "|" in claim.text):
+    if text != claim.plain or is_row(claim):
         return None
     for match in _PROTECTED.finditer(text):
         whole[match.start() : match.end()] = [True] * (match.end() - match.start())
     if any(not whole[match.start()] for match in _UNPAIRED.finditer(text)):
         return None
     return Shown(text, tuple(places), tuple(whole), len(claim.text))
+
+
+def is_row(claim: Claim) -> bool:
+    """Whether the claim is a row of a table."""
+    return " | " in claim.plain and "|" in claim.text
 
 
 def _characters(raw: str) -> tuple[str, list[int], list[bool]]:

@@ -7,17 +7,15 @@ kind of block, checkable or not. So nothing that a model writes can swallow or c
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from proxy.steps.claims import segment
 from proxy.steps.cuts import Edit, applied, cuts, moved
 from proxy.steps.fit import fitted
-from proxy.steps.judge import unchecked
 from proxy.steps.markdown import blocks
-from proxy.steps.queries import contexts
-from proxy.types import Attempt, Claim, Draft, Finding
+from proxy.types import Claim, Draft, Finding
 
 T = TypeVar("T")
 Change = tuple[Claim, str]
@@ -52,28 +50,13 @@ def spliced(
     return replace(draft, text=text) if text != draft.text else None
 
 
-def without(attempt: Attempt, failed: Collection[Finding]) -> Attempt:
-    """The attempt without the sentences of the failed findings, the other findings moved with their claims.
+def without(draft: Draft, failed: Sequence[Finding]) -> Draft | None:
+    """The draft without the sentences of the failed findings, or None where nothing changed.
 
-    A sentence stays, with its finding, where its going would break the Markdown of what is left: a heading,
-    an item that others are nested under. One that leaned on a sentence that went (`It …`) was checked with
-    what is gone, and is UNVERIFIED again. Where nothing checkable would be left, so that the reply would say
-    nothing, and where the text may not be touched, `attempt` itself comes back.
+    A sentence stays where its going would break the Markdown of what is left: a heading, an item that others
+    are nested under. What is left may have leaned on a sentence that went (`It …`).
     """
-    if not attempt.draft.editable:
-        return attempt
-    text = attempt.draft.text
-    gone = _removable(text, [finding.claim for finding in failed])
-    edits = cuts(text, gone) or ()
-    if not edits:
-        return attempt
-    spans = {(claim.start, claim.end) for claim in gone}
-    before = _contexts(attempt.findings)
-    left = [one for one in attempt.findings if (one.claim.start, one.claim.end) not in spans]
-    moved_ones = [_moved_finding(finding, edits) for finding in left]
-    told = zip(moved_ones, _contexts(moved_ones).values(), (before[one.claim] for one in left), strict=True)
-    findings = tuple(one if now == then else _unchecked(one) for one, now, then in told)
-    return replace(attempt, draft=replace(attempt.draft, text=applied(text, edits)), findings=findings)
+    return spliced(draft, failed, dict.fromkeys(range(1, len(failed) + 1)), dropping=True)
 
 
 def _removable(text: str, claims: Sequence[Claim]) -> Sequence[Claim]:
@@ -161,24 +144,3 @@ def _untouched(claims: Sequence[Claim], others: Sequence[Claim]) -> list[Claim]:
 def _moved(claim: Claim, edits: Sequence[Edit]) -> Claim:
     start = moved(claim.start, edits)
     return replace(claim, start=start, end=start + claim.end - claim.start)
-
-
-def _moved_finding(finding: Finding, edits: Sequence[Edit]) -> Finding:
-    """The finding at its new place. Its parts lie in its sentence, so that they move by as much."""
-    return _shifted(finding, moved(finding.claim.start, edits) - finding.claim.start)
-
-
-def _shifted(finding: Finding, by: int) -> Finding:
-    claim = replace(finding.claim, start=finding.claim.start + by, end=finding.claim.end + by)
-    return replace(finding, claim=claim, parts=tuple(_shifted(part, by) for part in finding.parts))
-
-
-def _contexts(findings: Sequence[Finding]) -> dict[Claim, str]:
-    """What each claim is understood by; the user's question, which stays the same, aside."""
-    claims = [finding.claim for finding in findings]
-    return dict(zip(claims, contexts(claims, ""), strict=True))
-
-
-def _unchecked(finding: Finding) -> Finding:
-    """The finding as before its check; what that cost was spent all the same."""
-    return replace(unchecked(finding.claim), usage=finding.usage)

@@ -12,9 +12,10 @@ _LINE_END_OR_STOP = re.compile(rf"[\n{_STOPS}]")
 _CLOSER = re.compile(rf"[\n{_STOPS}{_CLOSERS}]")
 _WORD_END = re.compile(rf"[\s{HAN}]")
 _READY = re.compile(
-    rf"\n|[{_STOPS}{_CLOSERS}](?:\W*[{HAN}]|\S*\s+(?:[^\w\s]+\s+){{0,8}}[^\w\s]*\w\S*\s)|[。！？；｡…][^\w\s]*\w\S*\s"
+    rf"\n|[{_STOPS}{_CLOSERS}](?:[^\w\n]{{0,20}}[{HAN}]|\S*+\s++(?:[^\w\s]++\s++){{0,8}}+[^\w\s]*+\w\S*+\s)"
+    r"|[。！？；｡…][^\w\s]*+\w\S*+\s"
 )
-_LONGEST = 1000
+_LONGEST = 300
 
 
 class Watch:
@@ -35,9 +36,9 @@ class Watch:
         return _WORD_END.search(piece) is not None and _READY.search(self._since) is not None
 
     def looked(self, *, wanting: bool) -> None:
-        """The text was looked at. A stop counts again once a word is behind it; a line end, where one is needed.
-        """
+        """The text was looked at. Stops count again with a word behind them; if `wanting`, line ends too."""
         last = max(self._since.rfind(stop) for stop in (_STOPS + "\n" if wanting else _STOPS))
         tail = self._since[last:] if last >= 0 else ""
+        # A line end alone is ready; what is waited for now is the first word behind it, as behind a stop.
         tail = f". {tail[1:]}" if tail[:1] == "\n" else tail
         self._since = "" if _READY.search(tail) else tail

@@ -19,12 +19,14 @@ _LEAST_KEPT = 64
 class Window:
     """A stretch of the raw text. What is read at `i` of it stands at `i + shift` of the whole text read.
 
-    Its first `skip` code points stand for what is before: the container marks (`- `) of the line it starts in.
+    Its first `skip` code points, with `claims` claims in them, only stand for what is before: the container
+    marks (`- `) of the line it starts in, or what comes before code that was left out.
     """
 
     raw: str = ""
     shift: int = 0
     skip: int = 0
+    claims: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def _cuts(text: str, claims: tuple[Claim, ...], end: int) -> Iterator[_Cut]:
         else:
             yield _Cut(kept[-1].start, text[start : first.start])
     limit = kept[-1].start if kept else end
-    yield _Cut(text.rfind("\n", 0, max(0, limit - 1)) + 1)
+    yield _Cut(text.rfind("\n", 0, max(0, end - 1)) + 1)
     line = limit
     while (line := text.rfind("\n", 0, line)) >= 0:
         if not text[line + 1 : line + 2].isspace() and line + 1 < end:

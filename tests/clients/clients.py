@@ -30,7 +30,7 @@ class Place:
 
 def _pinned(package: str) -> str:
     text = (HERE / "requirements.txt").read_text(encoding="utf-8")
-    return re.findall(rf"^{package}==(.+)$", text, re.M)[0]
+    return str(re.findall(rf"^{package}==(.+)$", text, re.M)[0])
 
 
 def _locked(package: str) -> str:
@@ -43,7 +43,9 @@ def _there(path: Path) -> str | None:
 
 
 OURS = Place(lambda: sys.executable, "", importlib.metadata.version)
-THEIRS = Place(lambda: _there(PROGRAMS / "python"), "tests/clients/.venv is not there: `make clients`", _pinned)
+THEIRS = Place(
+    lambda: _there(PROGRAMS / "python"), "tests/clients/.venv is not there: `make clients`", _pinned
+)
 LLM = Place(lambda: _there(PROGRAMS / "llm"), THEIRS.advice, _pinned)
 NODE = Place(
     lambda: shutil.which("node") if MODULES.exists() else None,
@@ -59,7 +61,7 @@ class Client:
 
     `package` is what its version is that of, `open` takes the program and an empty folder. `known` says of a
     column what is wrong with it and why (`COLUMN (whole)` or `COLUMN (streamed)` of one mode), `untried` why
-    it is not tried.
+    it is not tried, `needs` what its user has to do for it.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Client:
     whole: bool = True
     known: Mapping[str, str] = field(default_factory=dict)
     untried: Mapping[str, str] = field(default_factory=dict)
+    needs: Mapping[str, str] = field(default_factory=dict)
 
     def modes(self) -> tuple[bool, ...]:
         """Whether streamed."""
@@ -117,15 +120,18 @@ _LANGCHAIN: Mapping[int | str, str] = {
     "broken": "APIError",
 }
 _NODE = {**_PYTHON, "time-out": "APIConnectionTimeoutError"}
-_STATUSES = (400, 401, 404, 429, 500)
+_STATUSES: tuple[int | str, ...] = (400, 401, 404, 429, 500)
 _VERCEL = {**dict.fromkeys(_STATUSES, "AI_APICallError"), "time-out": "TimeoutError", "broken": "Object"}
 
 _UNKNOWN_FIELDS = "LangChain drops fields that it does not know"
-_BUILT_ANEW = "of a stream its log keeps the text and the usage"
+_RAW = "With `__includeRawResponse: true`"
+_INCLUDED = "With `include: { responseBody: true }`, streamed with `includeRawChunks: true`"
+_STORE = "With `store: false`; else it refers to items by id, and is told that Vouch stores none"
+_BUILT_ANEW = "Of a stream its log keeps the text and the usage"
 
 CLIENTS = (
-    Client("`openai`, Python", "openai", THEIRS, _script("openai_sdk.py"), _PYTHON),
     Client("`openai`, Python", "openai", OURS, _script("openai_sdk.py"), _PYTHON),
+    Client("`openai`, Python", "openai", THEIRS, _script("openai_sdk.py"), _PYTHON),
     Client("its stream helper", "openai", THEIRS, _script("openai_helper.py"), _PYTHON, whole=False),
     Client("its `responses`", "openai", THEIRS, _script("openai_responses.py"), _PYTHON),
     Client("`openai`, Node", "openai", NODE, _script("openai_sdk.mjs"), _NODE),
@@ -135,7 +141,7 @@ CLIENTS = (
         OURS,
         _script("litellm_sdk.py"),
         {**_PYTHON, "time-out": "Timeout", "broken": "MidStreamFallbackError"},
-        known={"tool calls": "litellm raises ModuleNotFoundError unless the package `mcp` is installed too"},
+        known={"tool calls": "`litellm` raises ModuleNotFoundError unless `mcp` is installed too"},
     ),
     Client(
         "`langchain-openai`",
@@ -159,6 +165,7 @@ CLIENTS = (
         NODE,
         _script("langchain_sdk.mjs"),
         {**_NODE, "time-out": "TimeoutError"},
+        needs={"citations": _RAW, "references": _RAW},
     ),
     Client(
         "its `useResponsesApi`",
@@ -168,25 +175,40 @@ CLIENTS = (
         {**_NODE, "time-out": "TimeoutError"},
         known={"references": _UNKNOWN_FIELDS},
     ),
-    Client("`ai`, `openai.chat()`", "@ai-sdk/openai", NODE, _script("vercel.mjs", "chat"), _VERCEL),
-    Client("`ai`, `openai()`", "@ai-sdk/openai", NODE, _script("vercel.mjs", "responses"), _VERCEL),
+    Client(
+        "`ai`, `openai.chat()`",
+        "@ai-sdk/openai",
+        NODE,
+        _script("vercel.mjs", "chat"),
+        _VERCEL,
+        needs={"references": _INCLUDED},
+    ),
+    Client(
+        "`ai`, `openai()`",
+        "@ai-sdk/openai",
+        NODE,
+        _script("vercel.mjs", "responses"),
+        _VERCEL,
+        needs={"references": _INCLUDED, "next turn": _STORE},
+    ),
     Client(
         "`ai`, compatible",
         "@ai-sdk/openai-compatible",
         NODE,
         _script("vercel.mjs", "compatible"),
         _VERCEL,
-        known={"citations": "it has no sources; a `metadataExtractor` gets at the references"},
+        known={"citations": "It has no sources; use the references"},
+        needs={"references": "With a `metadataExtractor`"},
     ),
     Client(
         "`llm`",
         "llm",
         LLM,
         _llm,
-        dict.fromkeys((*_STATUSES, "broken"), "exit 1"),
+        {**dict.fromkeys(_STATUSES, "exit 1"), "broken": "exit 1"},
         tells_retry=False,
         known={"citations (streamed)": _BUILT_ANEW, "references (streamed)": _BUILT_ANEW},
-        untried={"time-out": "it has no option for one"},
+        untried={"time-out": "It has no option for one"},
     ),
     Client(
         "curl",

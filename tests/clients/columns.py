@@ -50,8 +50,8 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What depends on the client: the kinds of its errors by status, of a `time-out` and of a `broken` stream,
-    and whether they tell when to try again; and title and url of what is cited."""
+    """What depends on the client: the kinds of its errors by status, of a `time-out` and of a `broken`
+    stream, and whether they tell when to try again; and url and title of what is cited."""
 
     kinds: Mapping[int | str, str]
     tells_retry: bool
@@ -184,6 +184,8 @@ COLUMNS = (
     Column("time-out", [(Exchange([Hang()], {"timeout": 0.7}, leaves=True), timed_out)]),
     Column("broken stream", [(Exchange([Reply(DRAFT, drop_after=9, **SLOW)]), broken)], streamed_only=True),
     Column(
-        "leaving", [(Exchange([Reply(DRAFT, **SLOW)], {"leave": True}, leaves=True), left)], streamed_only=True
+        "leaving",
+        [(Exchange([Reply(DRAFT, **SLOW)], {"leave": True}, leaves=True), left)],
+        streamed_only=True,
     ),
 )

@@ -38,7 +38,9 @@ class Curl:
         if request["then"]:
             told = {"role": "assistant", "content": result["content"]}
             question = {"role": "user", "content": request["then"]}
-            self.ask({**request, "messages": [*request["messages"], told, question], "then": "", "stream": False})
+            self.ask(
+                {**request, "messages": [*request["messages"], told, question], "then": "", "stream": False}
+            )
         return result
 
     def close(self) -> None:

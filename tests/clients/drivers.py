@@ -33,7 +33,12 @@ class Script:
 
     def __init__(self, command: Sequence[str | Path]) -> None:
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRON, cwd=HERE / "asking"
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=ENVIRON,
+            cwd=HERE / "asking",
         )
 
     def ask(self, request: Json) -> Json:

@@ -50,9 +50,7 @@ class Llm:
 
     def _configure(self, base_url: str) -> None:
         of_all = {"api_base": base_url, "api_key_name": "vouch", "supports_tools": True}
-        models = [
-            {"model_id": f"vouch-{name}", "model_name": name, **of_all} for name in ("test", "missing")
-        ]
+        models = [{"model_id": f"vouch-{name}", "model_name": name, **of_all} for name in ("test", "missing")]
         # JSON is YAML.
         (self._folder / "extra-openai-models.yaml").write_text(json.dumps(models))
 

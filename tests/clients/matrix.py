@@ -1,13 +1,13 @@
 """The matrix of clients in docs/clients.md.
 
-    python -m tests.clients.matrix      # runs every client and writes it there
+python -m tests.clients.matrix      # runs every client and writes it there
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from proxy.commands import index as index_command
@@ -41,19 +41,27 @@ def rendered(wrong: Wrong) -> str:
     rows = [[client.title(), *_cells(client, wrong, notes)] for client in CLIENTS]
     table = [head, ["---"] * len(head), *rows]
     lines = [f"| {' | '.join(row)} |" for row in table]
-    return "\n".join([*lines, "", *(f"{n}. {note[:1].upper()}{note[1:]}." for note, n in notes.items()), ""])
+    return "\n".join([*lines, "", *(f"{n}. {note}." for note, n in notes.items()), ""])
 
 
 def _cells(client: Client, wrong: Wrong, notes: dict[str, int]) -> Iterator[str]:
     for column in COLUMNS:
         if note := client.untried.get(column.name):
-            yield f"– ({notes.setdefault(note, len(notes) + 1)})"
+            yield _noted("–", [note], notes)
             continue
         modes = modes_of(client, column)
         held = {streamed: not wrong(client, column, streamed) for streamed in modes}
-        known = [client.known_of(column.name, streamed) or "unknown" for streamed in modes if not held[streamed]]
-        numbers = "".join(f" ({notes.setdefault(note, len(notes) + 1)})" for note in dict.fromkeys(known))
-        yield _CELLS[tuple(held.values())] + numbers
+        said = [
+            client.known_of(column.name, streamed) or "Unknown" for streamed in modes if not held[streamed]
+        ]
+        if column.name in client.needs and any(held.values()):
+            said.append(client.needs[column.name])
+        yield _noted(_CELLS[tuple(held.values())], said, notes)
+
+
+def _noted(cell: str, said: Iterable[str], notes: dict[str, int]) -> str:
+    """The cell with the numbers of its notes, each note numbered once."""
+    return cell + "".join(f" ({notes.setdefault(note, len(notes) + 1)})" for note in dict.fromkeys(said))
 
 
 def modes_of(client: Client, column: Column) -> tuple[bool, ...]:

@@ -14,7 +14,9 @@ from tests.clients.matrix import modes_of, rendered, shown
 from tests.upstream import Upstream
 
 CELLS = [
-    pytest.param(client, column, streamed, id=f"{client.title()}-{column.name}-{'streamed' if streamed else 'whole'}")
+    pytest.param(
+        client, column, streamed, id=f"{client.title()}-{column.name}-{'streamed' if streamed else 'whole'}"
+    )
     for client in CLIENTS
     for column in COLUMNS
     if column.name not in client.untried
@@ -31,7 +33,9 @@ def lab(
 
 
 @pytest.mark.parametrize(("client", "column", "streamed"), CELLS)
-def test_a_client_gets_what_its_users_expect(lab: Lab, client: Client, column: Column, streamed: bool) -> None:
+def test_a_client_gets_what_its_users_expect(
+    lab: Lab, client: Client, column: Column, streamed: bool
+) -> None:
     if client.place.program() is None:
         pytest.skip(client.place.advice)
     wrong, known = lab.wrong(client, column, streamed), client.known_of(column.name, streamed)
@@ -41,6 +45,7 @@ def test_a_client_gets_what_its_users_expect(lab: Lab, client: Client, column: C
         assert not wrong
 
 
+@pytest.mark.timeout(600)
 def test_the_documentation_shows_what_came_of_it(lab: Lab) -> None:
     for client in CLIENTS:
         if client.place.program() is None:

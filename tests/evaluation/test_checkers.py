@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +30,6 @@ COMMAND = [sys.executable, "-m", "evaluation", "checkers", *QUICK]
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "towns.jsonl", town_rows())
-
-
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
 
 
 def lines(text: str) -> list[dict[str, Any]]:

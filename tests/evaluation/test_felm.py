@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,6 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data" / "papers" / "ceg_felm_wk_top10.json"
 QUICK = ["--resamples", "20"]
 FACTS = (("Elm", 20), ("Fir", 30))
-
-
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
 
 
 def segment(question: str, text: str, factual: bool, *passages: str) -> dict[str, Any]:

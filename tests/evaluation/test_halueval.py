@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,12 +19,6 @@ from tests.upstream import Answer, Status, Upstream
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "papers"
 QUICK = ["--resamples", "20"]
 TOWNS = (("Elm", "Ohio"), ("Fir", "Iowa"), ("Yew", "Utah"))
-
-
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,6 @@ from proxy.types import Chat, Json, Pair, Usage, Verdict
 from tests.upstream import Raw, Reply, Status, Upstream
 
 HI: Json = {"messages": [{"role": "user", "content": "hi"}]}
-
-
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
 
 
 def options(folder: Path, *arguments: str) -> argparse.Namespace:

@@ -125,7 +125,7 @@ def test_figures_of_claims_and_of_every_rule() -> None:
     )
     found = score("noisy", rows, 20)
     assert (found.n, found.claims, found.unverified) == (4, 11, 0)
-    figures = found.figures
+    figures = found.estimates.figures
     assert figures["claims.accuracy"] == pytest.approx(8 / 11)
     assert figures["claims.macro_f1"] == pytest.approx((14 / 16 + 2 / 3 + 0) / 3)
     assert figures["strict.accuracy"] == 0.5  # the second is unsupported, not contradicted; the third holds
@@ -133,15 +133,15 @@ def test_figures_of_claims_and_of_every_rule() -> None:
     assert figures["strict.f1_nonfactual"] == pytest.approx(4 / 5)
     assert figures["major.f1_factual"] == pytest.approx(4 / 5)
     assert 0 < figures["soft.pearson"] < 1
-    assert found.intervals["claims.accuracy"][0] <= figures["claims.accuracy"]
+    assert found.estimates.intervals["claims.accuracy"][0] <= figures["claims.accuracy"]
 
 
 def test_a_failed_check_is_right_for_no_label_and_never_factual() -> None:
     found = score("noisy", judged((response("1", YES), (FAILED,)), (response("2", NO), (NO,))), 5)
     assert found.unverified == 1
-    assert found.figures["claims.accuracy"] == 0.5
-    assert found.figures["strict.f1_factual"] == 0.0
-    assert math.isnan(found.figures["soft.pearson"])  # both count as not supported: nothing varies
+    assert found.estimates.figures["claims.accuracy"] == 0.5
+    assert found.estimates.figures["strict.f1_factual"] == 0.0
+    assert math.isnan(found.estimates.figures["soft.pearson"])  # both count as not supported: nothing varies
 
 
 def test_equal_shares_share_their_rank() -> None:
@@ -150,7 +150,7 @@ def test_equal_shares_share_their_rank() -> None:
         (response("2", YES, NO), (YES, YES)),
         (response("3", NO, NO), (NO, YES)),
     )
-    figures = score("noisy", rows, 5).figures
+    figures = score("noisy", rows, 5).estimates.figures
     assert figures["soft.spearman"] == pytest.approx(math.sqrt(3) / 2)
 
 

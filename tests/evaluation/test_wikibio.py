@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,6 @@ from tests.evaluation.files import judge_config
 from tests.upstream import Answer, Upstream
 
 QUICK = ["--resamples", "20"]
-
-
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
 
 
 def biography(name: str, born: int) -> dict[str, Any]:

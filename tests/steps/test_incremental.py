@@ -57,8 +57,10 @@ $$
 [^1]: A note. With text
 [a]: http://x.y/z
 
-See [a link. With stops](http://x.y/z_(a)) and <https://x.y/z>. Or https://x.y/z. End: “Quoted.” Then *it. ends*.
-<!-- a comment. Hidden --> <b>Bold. Text</b> and<br>a break. 他说：“很好。”然后走了……真的。😀 Emoji. 👩‍👩‍👧 End
+See [a link. With stops](http://x.y/z_(a)) and <https://x.y/z>. Or https://x.y/z.
+End: “Quoted.” Then *it. ends*.
+<!-- a comment. Hidden --> <b>Bold. Text</b> and<br>a break. 他说：“很好。”然后走了……真的。
+😀 Emoji. 👩‍👩‍👧 End
 ---
 {"a": "One. Two", "b": [1, 2]}
 An *open star. And `open code. And [open link. End
@@ -117,8 +119,11 @@ def at_random(seed: int) -> Iterator[int]:
 
 
 def extends(later: Settled, earlier: Settled) -> bool:
+    count = len(earlier.claims)
     return (
-        later.text.startswith(earlier.text) and later.claims[: len(earlier.claims)] == earlier.claims
+        later.text.startswith(earlier.text)
+        and later.claims[:count] == earlier.claims
+        and all(claim.start >= len(earlier.text) for claim in later.claims[count:])
     )
 
 
@@ -153,7 +158,7 @@ def none_parted(replies: Iterable[str], assigned: bool = False) -> None:
 
 @pytest.mark.parametrize("assigned", [False, True])
 def test_real_replies_settle_to_what_the_whole_says(assigned: bool) -> None:
-    none_parted(real_replies()[int(assigned) :: 4], assigned)
+    none_parted(real_replies()[int(assigned) :: 6], assigned)
 
 
 def test_real_chinese_replies_settle_to_what_the_whole_says() -> None:
@@ -164,11 +169,10 @@ def test_replies_of_seven_models_settle_to_what_the_whole_says() -> None:
     none_parted(refchecker_replies()[::16])
 
 
-@pytest.mark.parametrize("size", [1, 4, 7, 1000])
+@pytest.mark.parametrize("size", [1, 5, 1000])
 @pytest.mark.parametrize("text", HARD, ids=range(len(HARD)))
 def test_markdown_settles_to_what_the_whole_says(text: str, size: int) -> None:
-    assert not check(text, of_size(size))
-    assert not check(text, of_size(size), assigned=True)
+    assert not check(text, of_size(size), assigned=size == 5)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -223,6 +227,7 @@ def test_a_sentence_is_settled_once_the_next_one_has_its_first_word() -> None:
         ("巴黎是首都。它", "巴黎是首都。"),
         ("他说：“是。”它", "他说：“是。”"),
         ("One.\n\n```py\nx = 1\ny", "One.\n\n```py\nx = 1\n"),
+        ("It is. One\n```\nx = 1\n```\nIt is so. And ", "It is. One\n```\nx = 1\n```\nIt is so."),
         ("```\nx = 1\n```\nIt is so. And ", "```\nx = 1\n```\nIt is so."),
     ],
 )  # fmt: skip
@@ -246,22 +251,22 @@ def test_code_streams_by_the_line_and_is_not_read_again() -> None:
     first = len(seen)
     for line in range(2000):
         settled = reading.feed(f"x = [{line}]  # It is. So\n")
-        assert settled.text.endswith(f"# It is. So\n") and f"[{line}]" in settled.text
+        assert settled.text.endswith(f"x = [{line}]  # It is. So\n")
     assert len(seen) <= first + 40
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "Paris is the capital of France. " * 1500,
-        "- Paris is the capital of France\n" * 1500,
-        "| Paris | It is the capital. Of France |\n" * 1000,
-        "巴黎是法国的首都。" * 3000,
-        "**" + "Paris is the capital of France. " * 1500,
+        "Paris is the capital of France. " * 400,
+        "- Paris is the capital of France\n" * 400,
+        "| Paris | It is the capital. Of France |\n" * 300,
+        "巴黎是法国的首都。" * 600,
+        "**" + "Paris is the capital of France. " * 400,
         "word " * 10_000,
         "a." * 20_000,
         "    code. Of it\n" * 3000,
-        "<think>\n" + "Paris is the capital of France.\n\n" * 1500,
+        "<think>\n" + "Paris is the capital of France.\n\n" * 400,
     ],
     ids=["prose", "list", "table", "Chinese", "bold", "no stops", "no spaces", "indented", "thinking"],
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.steps.claims import segment
-from proxy.steps.queries import contexts, leans, queries
+from proxy.steps.queries import contexts, leans, query
 from tests.steps.drafts import real_replies
 
 TOLKIEN = "J. R. R. Tolkien wrote The Hobbit."
@@ -71,15 +71,15 @@ def test_claims_that_stand(plain: str) -> None:
 def test_contexts_and_queries_are_bounded_in_whole_words() -> None:
     found = segment("It is " + "very " * 2000 + "big.")
     (context,) = contexts(found, "word " * 1000)
-    (query,) = queries(found, "word " * 1000)
+    asked = query(found[0], context)
     assert context == ("word " * 60).strip()
-    assert len(query) <= 2000
-    assert query.startswith("word word")
-    assert query.endswith("very")
+    assert len(asked) <= 2000
+    assert asked.startswith("word word")
+    assert asked.endswith("very")
 
 
 def test_every_real_claim_gets_one_query_that_ends_with_it() -> None:
     for reply in real_replies():
         found = segment(reply)
-        for claim, query in zip(found, queries(found, "What is it?"), strict=True):
-            assert query.endswith(claim.plain) or len(claim.plain) > 1000
+        for claim, context in zip(found, contexts(found, "What is it?"), strict=True):
+            assert query(claim, context).endswith(claim.plain) or len(claim.plain) > 1000

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxy.steps.localiser import spelt
 from proxy.steps.reprompt import Document
 from proxy.steps.revise import read_revision, revision
 from proxy.steps.rewrite import (
@@ -105,7 +106,7 @@ def test_the_words_that_nothing_bears_out_are_named() -> None:
 
 def test_of_a_sentence_that_was_taken_apart_the_failed_parts_are_named() -> None:
     triplet = Triplet("The tower", "built in", "1893")
-    built = replace(claim("The tower was built in 1893", 0), plain=str(triplet), triplet=triplet)
+    built = replace(claim("The tower was built in 1893", 0), plain=spelt(triplet), triplet=triplet)
     parts = (
         finding(built, Verdict.UNSUPPORTED),
         finding(claim("The tower"), Verdict.SUPPORTED, BUILT),

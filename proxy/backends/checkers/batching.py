@@ -15,7 +15,7 @@ TURN = 16
 
 
 class Batching:
-    """`types.Checker` that asks another one, with the pairs of several `check`s in one call.
+    """`protocols.Checker` that asks another one, with the pairs of several `check`s in one call.
 
     Pairs are joined that come within `wait` seconds, or while a batch is computed; one batch is under way at
     a time, of at most `max_pairs`. When `max_waiting` pairs wait, further ones wait outside, first come first

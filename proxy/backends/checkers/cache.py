@@ -17,7 +17,7 @@ _Outcome = Judgement | CheckError | None
 
 
 class Cached:
-    """`types.Checker` that asks another one only for pairs that it has no judgement of.
+    """`protocols.Checker` that asks another one only for pairs that it has no judgement of.
 
     `version` names what the judgements depend on besides the pair: the model, its weights, its settings. At
     most `max_pairs` are kept, of at most `max_chars` code points together, the least recently used go first.

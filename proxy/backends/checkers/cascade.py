@@ -27,7 +27,7 @@ class Step:
 
 
 class Cascade:
-    """`types.Checker` that asks its steps in order; the last one decides whatever is left to it.
+    """`protocols.Checker` that asks its steps in order; the last one decides whatever is left to it.
 
     A step that fails leaves its pairs to the next. A pair that the last one fails at is UNVERIFIED, whatever
     an earlier one thought of it. A judgement's usage is that of all steps that were asked.

@@ -10,12 +10,13 @@ from proxy.types import Judgement, Pair
 
 
 class Gathering:
-    """`types.Checker` that asks another one, with the pairs of all `check`s that begin within `wait` seconds.
+    """`protocols.Checker` that asks another one, with the pairs of all `check`s that begin within `wait`
+    seconds.
 
     That is long enough for some sentences of a reply to be written, and short beside what an LLM takes.
 
-    Unlike `Batching`, calls don't wait for one another: an LLM answers many at once. The checks of a call wait
-    for the slowest of them, and share its failure. A call that nobody waits for any more is cancelled.
+    Unlike `Batching`, calls don't wait for one another: an LLM answers many at once. The checks of a call
+    wait for the slowest of them, and share its failure. A call that nobody waits for any more is cancelled.
     """
 
     def __init__(self, inner: Checker, *, wait: float = 0.2) -> None:

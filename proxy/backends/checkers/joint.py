@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.backends.checkers.prompts import MAX_CONTEXT_CHARS, PROMPTS, PromptName, bare
+from proxy.backends.checkers.prompts import MAX_CONTEXT_CHARS, PROMPTS, bare
 from proxy.steps.fence import fenced
-from proxy.types import Json, Pair, Usage, Verdict
+from proxy.types import Json, Pair, PromptName, Usage, Verdict
 
 
 @dataclass(frozen=True, slots=True)

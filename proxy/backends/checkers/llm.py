@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from proxy.backends.checkers import joint
-from proxy.backends.checkers.prompts import PROMPTS, PromptName
+from proxy.backends.checkers.prompts import PROMPTS
 from proxy.errors import CheckError, UpstreamConnectionError, UpstreamError
 from proxy.protocols import LLM
-from proxy.types import Chat, Json, Judgement, Pair, Reply, Usage, Verdict
+from proxy.types import Chat, Json, Judgement, Pair, PromptName, Reply, Usage, Verdict
 
 MAX_WINDOWS = 8
 """Windows of one evidence that are asked about; what lies behind them is not read."""
@@ -29,7 +29,7 @@ _Outcome = Judgement | UpstreamError
 
 
 class LLMChecker:
-    """`types.Checker` over any `types.LLM`.
+    """`protocols.Checker` over any `protocols.LLM`.
 
     Pairs of one `check` that differ in their claim and context alone are asked about together, at most
     `claims_per_call` a prompt; a claim that the answer does not clearly judge is asked about again alone.

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from proxy.steps.fence import fenced
-from proxy.types import Json, Pair, Verdict
+from proxy.types import Json, Pair, PromptName, Verdict
 
-PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
 Part = Literal["question", "context", "claim", "evidence"]
 
 MAX_QUESTION_CHARS = 4_000

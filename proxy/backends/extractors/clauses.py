@@ -9,7 +9,7 @@ from proxy.types import Claim, Extraction
 
 
 class ClauseExtractor:
-    """`types.Extractor` over `steps.clauses`: fast enough to stay on the event loop."""
+    """`protocols.Extractor` over `steps.clauses`: fast enough to stay on the event loop."""
 
     async def extract(self, claims: Sequence[Claim], question: str) -> Sequence[Extraction]:
         """One extraction per claim, in order, without any error. The question is not needed."""

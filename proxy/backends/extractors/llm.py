@@ -23,7 +23,7 @@ _MAX_ERROR_CHARS = 500
 
 
 class LLMExtractor:
-    """`types.Extractor` over any `types.LLM`, after RefChecker section 3.1.
+    """`protocols.Extractor` over any `protocols.LLM`, after RefChecker section 3.1.
 
     `sentences` go in one call; `concurrency` bounds the calls under way at once, over all `extract`s
     together; `timeout` is that of one call, in seconds, waiting for a free place not counted. An answer in

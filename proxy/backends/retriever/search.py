@@ -19,7 +19,7 @@ def search_thread() -> ThreadPoolExecutor:
 
 
 class RankingRetriever:
-    """A ranking as a `types.Retriever`.
+    """A ranking as a `protocols.Retriever`.
 
     The event loop is never blocked. A search that is cancelled before its turn is never run; one that
     runs ends by itself, and nobody waits for it.

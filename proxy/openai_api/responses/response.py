@@ -18,9 +18,7 @@ _ASKED: Json = {
     "max_tool_calls": None,
     "metadata": {},
     "parallel_tool_calls": True,
-    "prompt_cache_key": None,
     "reasoning": {"effort": None, "summary": None},
-    "safety_identifier": None,
     "service_tier": "default",
     "temperature": None,
     "text": {"format": {"type": "text"}},
@@ -28,10 +26,12 @@ _ASKED: Json = {
     "tools": [],
     "top_logprobs": 0,
     "top_p": None,
-    "user": None,
 }
 """What a response says of its request, where the request says nothing. What the upstream takes by default
 (a temperature, say) is not known here."""
+
+_NAMED = ("prompt_cache_key", "safety_identifier", "user")
+"""What it says of its request only where the request says it: the schema has no null for them."""
 
 _OURS: Json = {
     "background": False,
@@ -44,12 +44,15 @@ _OURS: Json = {
 """What it says whatever was asked for."""
 
 _TAKEN = frozenset({"id", "object", "created", "created_at", "completed_at", "status", "error", "model"})
-_KNOWN = _TAKEN | {"choices", "usage", "incomplete_details", "output", *_ASKED, *_OURS} - {"service_tier"}
+_KNOWN = _TAKEN | {"choices", "usage", "incomplete_details", "output", *_ASKED, *_NAMED, *_OURS} - {
+    "service_tier"
+}
 
 
 def asked(body: Json) -> Json:
     """What a response says of the request with that body."""
-    return {key: default if body.get(key) is None else body[key] for key, default in _ASKED.items()}
+    named = {key: body[key] for key in _NAMED if body.get(key) is not None}
+    return {key: default if body.get(key) is None else body[key] for key, default in _ASKED.items()} | named
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,6 @@ class Envelope:
             "incomplete_details": None,
             "model": self.model,
             "output": [*output],
-            "usage": None,
             **self.asked,
             **_OURS,
             **(fields or {}),

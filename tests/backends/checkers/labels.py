@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proxy.backends.checkers.prompts import PromptName
+from proxy.types import PromptName
 
 NAMES: tuple[PromptName, ...] = ("ceg", "ceg_yes_no", "refchecker", "citecheck")
 YES: dict[PromptName, str] = {

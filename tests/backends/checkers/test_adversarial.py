@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from proxy.backends.checkers.llm import LLMChecker
-from proxy.backends.checkers.prompts import PromptName
 from proxy.backends.upstream.http import HTTPUpstream
-from proxy.types import Pair, Verdict
+from proxy.types import Pair, PromptName, Verdict
 from tests.backends.checkers.labels import NAMES, NO
 from tests.backends.prompted import text_of
 from tests.behaviours import Answer

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertForSequenceClassification, BertModel
 
 from proxy.backends.checkers.cross_encoder import CrossEncoderChecker
-from proxy.backends.checkers.cross_encoder.classes import NLILabel, read_classes
+from proxy.backends.checkers.cross_encoder.classes import read_classes
 from proxy.backends.checkers.cross_encoder.windows import Reader
 from proxy.backends.checkers.windows import LEAST_ROOM
 from proxy.errors import ConfigError
-from proxy.types import Judgement, Pair, Verdict
+from proxy.types import Judgement, NLILabel, Pair, Verdict
 from tests.backends.checkers.tiny import NUMBERS, WINDOW, make_classifier
 
 NLI = ("entailment", "neutral", "contradiction")

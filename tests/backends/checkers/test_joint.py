@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from proxy.backends.checkers import joint
 from proxy.backends.checkers.llm import LLMChecker
-from proxy.backends.checkers.prompts import PROMPTS, PromptName
+from proxy.backends.checkers.prompts import PROMPTS
 from proxy.backends.upstream.http import HTTPUpstream
 from proxy.errors import CheckError
-from proxy.types import Json, Pair, Usage, Verdict
+from proxy.types import Json, Pair, PromptName, Usage, Verdict
 from tests.backends.checkers.labels import NAMES, NO, YES
 from tests.backends.prompted import text_of
 from tests.upstream import Drop, Hang, Reply, Status, Upstream

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.backends.checkers.llm import MAX_WINDOWS, LLMChecker, windows
-from proxy.backends.checkers.prompts import PROMPTS, PromptName
+from proxy.backends.checkers.prompts import PROMPTS
 from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.http import HTTPUpstream
 from proxy.errors import CheckError
-from proxy.types import Json, Pair, Usage, Verdict
+from proxy.types import Json, Pair, PromptName, Usage, Verdict
 from tests.backends.checkers.labels import NAMES, NO, YES
 from tests.backends.prompted import asked
 from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream

@@ -1,10 +1,9 @@
 """One request a line in, one result a line out: how the tests talk to a client in a process of its own.
 
 A request: `base_url`, `api_key`, `model`, `messages`, `stream`, `max_retries`, `timeout` (seconds), `tools`,
-`leave` (stop reading after the first content) and `then` (ask this next, with the reply in the history). A result:
-`content`, `pieces` (how many the content came in), `citations` ([url, title] each), `references` (their
-numbers), `verdict`, `tool_calls` ([name, arguments] each), `error`: what its user would catch, with what was
-received before it.
+`leave` (stop reading after the first content) and `then` (ask this next, with the reply in the history). A
+result: `content`, `pieces` (how many the content came in), `citations` ([url, title] each), `references`
+(their numbers), `verdict`, `tool_calls` ([name, arguments] each) and `error`: what its user would catch.
 """
 
 from __future__ import annotations

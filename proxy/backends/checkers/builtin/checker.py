@@ -55,7 +55,7 @@ class _Compared:
 
 
 class BuiltinChecker:
-    """Implements `types.Checker` without a key, a download or a GPU.
+    """Implements `protocols.Checker` without a key, a download or a GPU.
 
     The work is done on a thread of the checker's own, one batch after the other, so that the event loop stays
     free. Raises `ConfigError` when made with weights or an adapter that are missing or broken.

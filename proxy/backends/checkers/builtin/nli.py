@@ -18,8 +18,9 @@ from transformers import AutoTokenizer
 from proxy.backends.checkers.builtin.alignment import load_base
 from proxy.backends.checkers.builtin.excerpt import Extract
 from proxy.backends.checkers.builtin.tensors import TokenPair, batches, join, stacked
-from proxy.backends.models import Precision, dtype_of, packaged_folder, quiet
+from proxy.backends.models import dtype_of, packaged_folder, quiet
 from proxy.errors import ConfigError
+from proxy.types import Precision
 
 ADAPTER = "adapter.safetensors"
 LONGEST_CLAIM = 200

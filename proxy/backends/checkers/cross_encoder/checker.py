@@ -9,18 +9,17 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from proxy.backends.checkers.cross_encoder.classes import Floats, NLILabel
+from proxy.backends.checkers.cross_encoder.classes import Floats
 from proxy.backends.checkers.cross_encoder.model import Classifier
 from proxy.backends.checkers.cross_encoder.windows import Reader
 from proxy.backends.checkers.windowed import FAILED, Windowed
 from proxy.backends.checkers.windows import Window
-from proxy.backends.models import Precision
 from proxy.steps.sentences import own_punkt, sentence_spans
-from proxy.types import Judgement, Pair, Verdict
+from proxy.types import Judgement, NLILabel, Pair, Precision, Verdict
 
 
 class CrossEncoderChecker:
-    """Implements `types.Checker` with any model that sentence-transformers loads as a `CrossEncoder`.
+    """Implements `protocols.Checker` with any model that sentence-transformers loads as a `CrossEncoder`.
 
     Three-class NLI (premise: the evidence, hypothesis: the claim), and grounding models with two classes or
     with one output, as HHEM and MiniCheck. `Judgement.score` is the probability of entailment in the window

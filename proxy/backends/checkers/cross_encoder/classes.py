@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from proxy.types import NLILabel
+
 Floats = NDArray[np.float64]
-NLILabel = Literal["entailment", "neutral", "contradiction"]
 
 _WORDS: Mapping[NLILabel, frozenset[str]] = {
     "entailment": frozenset(

@@ -11,10 +11,11 @@ import torch
 from huggingface_hub import hf_hub_download
 from sentence_transformers import CrossEncoder
 
-from proxy.backends.checkers.cross_encoder.classes import Floats, NLILabel, read_classes
+from proxy.backends.checkers.cross_encoder.classes import Floats, read_classes
 from proxy.backends.checkers.windows import Window
-from proxy.backends.models import Precision, dtype_of, first_line, local_folder, model_checksum, quiet
+from proxy.backends.models import dtype_of, first_line, local_folder, model_checksum, quiet
 from proxy.errors import ConfigError
+from proxy.types import NLILabel, Precision
 
 _KEY = "checker.cross_encoder.model"
 _HEAD = "ForSequenceClassification"

@@ -14,13 +14,12 @@ from proxy.backends.checkers.repc.files import Stored, read_classifier
 from proxy.backends.checkers.repc.reading import ClaimWindow
 from proxy.backends.checkers.repc.states import HiddenStates
 from proxy.backends.checkers.windowed import FAILED, Windowed
-from proxy.backends.models import Precision
 from proxy.errors import ConfigError
-from proxy.types import Judgement, Pair, Verdict
+from proxy.types import Judgement, Pair, Precision, Verdict
 
 
 class RepCChecker:
-    """Implements `types.Checker` with a classifier made by `python -m training.repc`.
+    """Implements `protocols.Checker` with a classifier made by `python -m training.repc`.
 
     RefChecker (EMNLP 2024), section 4. Evidence longer than the window is read in overlapping windows, of
     which the one that most likely supports the claim decides and is the quote; in the paper's code, where

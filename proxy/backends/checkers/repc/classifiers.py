@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,6 @@ Combination = Literal["mean", "majority"]
 
 _ROWS = 64
 """Rows whose distances to all points are held at once."""
-
-
-class Shallow(Protocol):
-    """A classifier of one layer's states."""
-
-    def probabilities(self, states: Floats) -> Floats:
-        """Of states of shape (n, hidden size), shape (n, classes); rows sum to 1."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from proxy.backends.checkers.repc.reading import ClaimWindow, Reader
-from proxy.backends.models import Precision, find_model, load_transformer, model_checksum
+from proxy.backends.models import find_model, load_transformer, model_checksum
 from proxy.errors import ConfigError
+from proxy.types import Precision
 
 States = NDArray[np.float16]
 Pooling = Literal["claim", "cls", "mean"]

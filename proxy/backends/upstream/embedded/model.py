@@ -60,7 +60,7 @@ _CHINESE_REFERRING = re.compile(r"[他她它其]|这个|那个|这里|那里|该
 
 
 class EmbeddedLLM:
-    """`types.LLM` over a retriever. `plant_error`: the first draft holds one error (`vouch/demo`).
+    """`protocols.LLM` over a retriever. `plant_error`: the first draft holds one error (`vouch/demo`).
 
     Deterministic: the same messages over the same index get the same text, and with `n` choices the same in
     each. Sampling parameters are ignored. Raises `UpstreamError` where the corpus can't be searched.

@@ -1,0 +1,112 @@
+"""Replies checked while they are written: what they cost, and that nothing outlives them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from proxy.openai_api.response import Dress
+from proxy.pipeline import Options, Pipeline
+from proxy.replying import Manner, Replying
+from proxy.types import Chat, Evidence, Json, Judgement, Pair, Passage, Reply, Usage, Verdict
+from proxy.verify import Verifier
+from proxy.wire import Happening, streamed
+
+PASSAGE = Passage("p", "d", "Title", "", "Rome is a city.", "https://example.org", 0, 15)
+
+
+class Shelf:
+    """Finds one passage for everything."""
+
+    async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+        return [(Evidence(PASSAGE, 0.9),) for _ in queries]
+
+
+class Judge:
+    """Believes all but what is `wrong`; every judgement costs a token."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        self.asked += len(pairs)
+        wrong = [Verdict.UNSUPPORTED if "wrong" in pair.claim else Verdict.SUPPORTED for pair in pairs]
+        return [Judgement(verdict, 1.0, usage=Usage(1, 0)) for verdict in wrong]
+
+
+class Script:
+    """Streams one text after the other, sentence by sentence."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = list(texts)
+
+    async def complete(self, chat: Chat) -> Reply:
+        raise NotImplementedError
+
+    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+        for sentence in self.texts.pop(0).split("|"):
+            await asyncio.sleep(0)
+            yield {"choices": [{"index": 0, "delta": {"content": sentence}}]}
+        yield {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+
+class Silent:
+    """A wire that says nothing but that it begins."""
+
+    def start(self) -> Iterable[bytes]:
+        return [b"begin"]
+
+    def say(self, happening: Happening) -> Iterable[bytes]:
+        return []
+
+    def wait(self) -> Iterable[bytes]:
+        return []
+
+    def fail(self, error: Exception) -> Iterator[bytes]:
+        return iter([])
+
+    def end(self) -> Iterator[bytes]:
+        return iter([])
+
+
+async def test_a_judgement_is_paid_for_once_however_often_a_stream_is_corrected() -> None:
+    judge = Judge()
+    script = Script(
+        "Rome is a city here. |Paris is wrong here.\n\n",
+        "Paris is old now. |London is wrong now.\n\n",
+        "London is old now.",
+    )
+    pipeline = Pipeline(script, Verifier(Shelf(), judge), Options())
+    manner = Manner("sentence", Dress(url_of=lambda _: "u"), corrections=2)
+    (outcome,) = (await Replying(Chat({"messages": []}), pipeline, manner).answer()).outcomes
+    assert outcome.answer.draft.text == "Rome is a city here. Paris is old now. London is old now."
+    assert (len(outcome.attempts), outcome.best) == (3, 2)
+    assert outcome.usage == Usage(judge.asked, 0)
+
+
+async def test_a_stream_that_is_cancelled_before_its_first_event_ends_what_is_under_way() -> None:
+    ended, started = asyncio.Event(), asyncio.Event()
+    started.set()
+
+    async def happening() -> AsyncIterator[Happening]:
+        try:
+            await asyncio.sleep(30)
+            for nothing in ():
+                yield nothing
+        finally:
+            ended.set()
+
+    async def never(*_: Any) -> Any:
+        await asyncio.sleep(30)
+
+    response = await streamed(happening(), started, Silent(), 10)
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
+    sending = asyncio.create_task(response(scope, never, never))
+    await asyncio.sleep(0.01)
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    await asyncio.wait_for(ended.wait(), 5)
