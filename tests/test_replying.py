@@ -94,17 +94,17 @@ async def test_a_stream_that_is_cancelled_before_its_first_event_ends_what_is_un
     async def happening() -> AsyncIterator[Happening]:
         try:
             await asyncio.sleep(30)
-            for nothing in ():
-                yield nothing
+            for never in list[Happening]():
+                yield never
         finally:
             ended.set()
 
-    async def never(*_: Any) -> Any:
+    async def silent(*_: Any) -> Any:
         await asyncio.sleep(30)
 
     response = await streamed(happening(), started, Silent(), 10)
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
-    sending = asyncio.create_task(response(scope, never, never))
+    sending = asyncio.create_task(response(scope, silent, silent))
     await asyncio.sleep(0.01)
     sending.cancel()
     with pytest.raises(asyncio.CancelledError):
