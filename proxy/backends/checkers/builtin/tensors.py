@@ -52,9 +52,7 @@ def batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     return found[::-1]
 
 
-def _ways(
-    cheapest: Sequence[int], widths: Sequence[int], end: int, tokens: int
-) -> Iterator[tuple[int, int]]:
+def _ways(cheapest: Sequence[int], widths: Sequence[int], end: int, tokens: int) -> Iterator[tuple[int, int]]:
     """The cost of the rows before `end` for each start of the last batch, with that start."""
     for start in range(end - 1, -1, -1):
         padded = widths[start] * _height(end - start)
