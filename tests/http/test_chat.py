@@ -118,6 +118,17 @@ def test_several_choices_are_each_checked(client: OpenAI, upstream: Upstream) ->
     assert extra(completion)["verification"]["claims"][0]["text"] == TRUE
 
 
+@pytest.mark.parametrize("model", ["test", "test-litellm"])
+def test_tools_reach_the_upstream(client: OpenAI, upstream: Upstream, model: str) -> None:
+    tools: Any = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
+    upstream.enqueue(Reply(tool_calls(("look_up", '{"x": 1}')), finish_reason="tool_calls"))
+    completion = client.chat.completions.create(
+        model=model, messages=[{"role": "user", "content": "Look it up."}], tools=tools
+    )
+    assert completion.choices[0].finish_reason == "tool_calls"
+    assert upstream.requests[-1].body["tools"] == tools
+
+
 def test_tool_calls_come_back_untouched(client: OpenAI, upstream: Upstream) -> None:
     upstream.enqueue(Reply(tool_calls(("look_up", '{"x": 1}')), finish_reason="tool_calls"))
     completion = ask(client)

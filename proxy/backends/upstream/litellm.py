@@ -67,13 +67,13 @@ class LiteLLMUpstream:
 
     async def complete(self, chat: Chat) -> Reply:
         """One call; `endpoint.timeout` bounds all of it."""
-        response = await self._call(litellm.acompletion, self._arguments(chat.body, _CHAT), chat.api_key)
+        response = await self._call(litellm.acompletion, self._chat(chat.body), chat.api_key)
         return to_reply(plain(response))
 
     async def stream(self, chat: Chat) -> AsyncIterator[Json]:
         """The chunks as they come; `endpoint.timeout` bounds the wait for each."""
         options = {**(chat.body.get("stream_options") or {}), "include_usage": True}
-        arguments = self._arguments(chat.body, _CHAT) | {"stream": True, "stream_options": options}
+        arguments = self._chat(chat.body) | {"stream": True, "stream_options": options}
         response = await self._call(litellm.acompletion, arguments, chat.api_key)
         said = False
         async with closing(self._items(response, chat.api_key)) as chunks:
@@ -84,6 +84,11 @@ class LiteLLMUpstream:
                     # litellm makes up a proper ending for a stream in which it found nothing.
                     raise UpstreamProtocolError(f"{self._endpoint.where} answered with nothing.")
                 yield chunk
+
+    def _chat(self, body: Json) -> Json:
+        """Arguments of a chat. Tools are the client's own: litellm would look for a gateway to take them to,
+        and for a package that it does not require."""
+        return self._arguments(body, _CHAT) | {"_skip_mcp_handler": True}
 
     async def forward(self, route: str, body: Json, api_key: str | None) -> Forwarded:
         """Embeddings and text completions, in OpenAI's shape. See `endpoint.Upstream`."""
