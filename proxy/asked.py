@@ -138,6 +138,7 @@ class Asked:
             corrections=self.rounds if correcting and mode == "sentence" and request.choices == 1 else 0,
             prefill=model.prefill,
             fail_closed=self.fail_closed,
+            progress=_either(self.options.progress, self.settings.streaming.progress),
             max_size=model.max_reply,
         )
 

@@ -33,7 +33,15 @@ class Fields:
     fields: Json
 
 
-Event = Shown | Fields | Answer
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many claims of a choice are checked by now."""
+
+    index: int
+    claims: int
+
+
+Event = Shown | Fields | Progress | Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,8 @@ class Manner:
 
     `mode` is decided: never `auto`. `corrections` are how often a stream may be taken back to its last claim
     that holds; with `prefill` the model goes on from an unfinished turn of its own. With `fail_closed`
-    nothing that could not be checked is let go. A reply of more than `max_size` characters is an error.
+    nothing that could not be checked is let go. With `progress` a reply that waits for its
+    end says how far it is. A reply of more than `max_size` characters is an error.
     """
 
     mode: StreamMode
@@ -50,6 +59,7 @@ class Manner:
     corrections: int = 0
     prefill: bool = False
     fail_closed: bool = False
+    progress: bool = False
     max_size: int = 20_000_000
 
 
@@ -86,7 +96,7 @@ class Replying:
                 yield event
         yield await self._answer()
 
-    async def _writing(self) -> AsyncIterator[Shown | Fields]:
+    async def _writing(self) -> AsyncIterator[Shown | Fields | Progress]:
         """What happens while the reply is written, and begun anew behind what holds, if that is wanted."""
         begun, chunks = Begun(), self._pipeline.llm.stream(self._chat)
         while True:
@@ -129,7 +139,7 @@ class Replying:
             return None
         return next((finding for finding in checked.findings[known:] if finding.verdict.nonfactual), None)
 
-    def _shown(self, event: Checked | Delta) -> Iterator[Shown | Fields]:
+    def _shown(self, event: Checked | Delta) -> Iterator[Shown | Fields | Progress]:
         """What the client is told of what happened."""
         if isinstance(event, Delta):
             if event.content and self._manner.mode == "passthrough":
@@ -138,6 +148,8 @@ class Replying:
                 yield Fields(event.index, event.fields)
         elif self._manner.mode == "sentence":
             yield from self._let_go(event)
+        elif self._manner.mode == "buffer" and self._manner.progress:
+            yield Progress(event.index, len(event.findings))
 
     def _let_go(self, checked: Checked) -> Iterator[Shown]:
         """What of the annotated text is new. Raises `VerificationError`."""

@@ -22,7 +22,7 @@ from proxy.openai_api.responses.stream import ResponseChunks, event, response
 from proxy.parts import Model
 from proxy.pipeline import Answer
 from proxy.protocols import LLM
-from proxy.replying import Fields, Shown
+from proxy.replying import Fields, Progress, Shown
 from proxy.types import Draft, Json
 from proxy.wire import Answered, Happening, streamed
 
@@ -58,6 +58,8 @@ class ResponseWire:
             return self.chunks.finish(happening.choices[0], happening.answer)
         if happening.index != 0:
             return []
+        if isinstance(happening, Progress):
+            return self.chunks.heartbeat()
         if isinstance(happening, Shown):
             return self.chunks.text(happening.piece)
         return self.chunks.fields(happening.fields)

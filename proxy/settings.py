@@ -122,6 +122,7 @@ class Streaming(Section):
 
     mode: StreamMode = "auto"
     correction: Correction = "none"
+    progress: bool = False
 
 
 class Verification(Section):

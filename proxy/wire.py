@@ -18,7 +18,7 @@ from proxy.openai_api.profiles import Profile
 from proxy.openai_api.response import Choice, usage
 from proxy.openai_api.stream import DONE, Chunks, event
 from proxy.pipeline import Answer
-from proxy.replying import Fields, Shown
+from proxy.replying import Fields, Progress, Shown
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Answered:
     choices: list[Choice]
 
 
-Happening = Shown | Fields | Answered
+Happening = Shown | Fields | Progress | Answered
 
 
 class Wire(Protocol):
@@ -99,6 +99,8 @@ class ChatWire:
         elif isinstance(happening, Fields):
             self._sent.setdefault(happening.index, 0)
             yield self.chunks.fields(happening.index, happening.fields)
+        elif isinstance(happening, Progress):
+            yield self.chunks.progress(happening.index, happening.claims)
         else:
             yield from self._last(happening)
 

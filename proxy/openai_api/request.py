@@ -88,6 +88,7 @@ class RequestOptions(BaseModel):
     mark_nonfactual: str | None = Field(None, max_length=64)
     stream_mode: StreamMode | None = None
     correction: Correction | None = None
+    progress: bool | None = None
     documents: tuple[RequestDocument, ...] | None = Field(None, min_length=1, max_length=1000)
 
 

@@ -39,6 +39,10 @@ class Chunks:
         """A chunk that says nothing. Not an SSE comment: those break clients."""
         return self._chunk(0, {})
 
+    def progress(self, index: int, claims: int) -> Json:
+        """A chunk that says nothing but how many claims are checked by now."""
+        return {**self._chunk(index, {}), "progress": {"checked": claims}}
+
     def piece(self, index: int, content: str) -> Json:
         """A piece of the content."""
         return self._chunk(index, {"content": content})

@@ -100,6 +100,16 @@ def test_passthrough_shows_all_at_once_and_tells_at_the_end(base_url: str, upstr
     assert last["references"][0]["spans"] == [[0, last["verification"]["claims"][0]["end"]]]
 
 
+def test_a_stream_that_waits_may_tell_how_far_it_is(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(*[Reply(f"{TRUE} {TRUE_TOO} {TRUE_ELSEWHERE}", pace=0.01)] * 2)
+    chunks = list(chunks_of(base_url, stream_mode="buffer", progress=True, max_rounds=0))
+    told = [chunk["progress"]["checked"] for chunk in chunks if "progress" in chunk]
+    assert told == sorted(told)
+    assert told[-1] == 3
+    quiet = list(chunks_of(base_url, stream_mode="buffer", max_rounds=0))
+    assert not any("progress" in chunk for chunk in quiet)
+
+
 def test_whatever_else_the_deltas_hold_passes(base_url: str, upstream: Upstream) -> None:
     message = {"role": "assistant", "content": TRUE, "reasoning_content": "Let me think about it."}
     upstream.enqueue(
