@@ -203,6 +203,8 @@ def clean(message: Json, signs: Sequence[str] = ()) -> Json:
     if message.get("role") != "assistant":
         return message
     kept = _without_ours(message)
+    if kept.get("refusal", "") is None:  # replies say so for the schema's sake
+        del kept["refusal"]
     content = kept.get("content")
     if isinstance(content, str):
         (kept["content"],) = bare([content], signs)
