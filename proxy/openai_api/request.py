@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.checker_settings import CheckerName
 from proxy.errors import RequestError
+from proxy.openai_api.kinds import kind_of, optional
 from proxy.openai_api.profiles import choose_profile, split_alias
 from proxy.steps.ours import bare
 from proxy.types import (
@@ -130,7 +131,7 @@ def parse_body(body: bytes) -> Json:
     except (ValueError, RecursionError) as error:
         raise RequestError(f"The body is not valid JSON: {error}.") from None
     if not isinstance(tree, dict):
-        raise RequestError(f"The body must be a JSON object, not {_kind(tree)}.")
+        raise RequestError(f"The body must be a JSON object, not {kind_of(tree)}.")
     if b"\\ud" in body.lower():
         _refuse_lone_surrogates(tree)
     return tree
@@ -147,10 +148,10 @@ def parse_chat(
     options = parse_options(body.get("vouch"))
     known = signs(options) if signs else ()
     messages = _messages(body)
-    model = _typed(body, "model", str)
-    stream = _typed(body, "stream", bool) or False
-    stream_options = _typed(body, "stream_options", dict) or {}
-    n = _typed(body, "n", int)
+    model = optional(body, "model", str)
+    stream = optional(body, "stream", bool) or False
+    stream_options = optional(body, "stream_options", dict) or {}
+    n = optional(body, "n", int)
     if n is not None and not 1 <= n <= MAX_CHOICES:
         raise RequestError(f"`n` must be from 1 to {MAX_CHOICES}.", param="n")
     name, raw, alias = _named(model)
@@ -183,7 +184,7 @@ def parse_options(given: Any) -> RequestOptions:
     if given is None:
         return RequestOptions()
     if not isinstance(given, Mapping):
-        raise RequestError(f"`vouch` must be an object, not {_kind(given)}.", param="vouch")
+        raise RequestError(f"`vouch` must be an object, not {kind_of(given)}.", param="vouch")
     try:
         return RequestOptions.model_validate(given)
     except ValidationError as error:
@@ -247,32 +248,10 @@ def _messages(body: Json) -> list[Json]:
             raise RequestError("Each message must be an object with a `role`.", param=f"messages.{index}")
         if not isinstance(message.get("content"), str | list | None):
             raise RequestError(
-                f"`content` must be a string or a list of parts, not {_kind(message['content'])}.",
+                f"`content` must be a string or a list of parts, not {kind_of(message['content'])}.",
                 param=f"messages.{index}.content",
             )
     return messages
-
-
-def _typed(body: Json, key: str, kind: type[Any]) -> Any:
-    value = body.get(key)
-    if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-        raise RequestError(f"`{key}` must be {_NAMES[kind]}, not {_kind(value)}.", param=key)
-    return value
-
-
-_NAMES: dict[type[Any], str] = {
-    str: "a string",
-    bool: "a boolean",
-    int: "an integer",
-    float: "a number",
-    dict: "an object",
-    list: "a list",
-    type(None): "null",
-}
-
-
-def _kind(value: Any) -> str:
-    return _NAMES.get(type(value), type(value).__name__)
 
 
 def _is_text(part: Any) -> bool:

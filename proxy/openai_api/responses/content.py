@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from proxy.errors import RequestError
-from proxy.openai_api.responses.kinds import chosen, expect, optional, required
+from proxy.openai_api.kinds import chosen, expect, optional, required
 from proxy.types import Json
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from proxy.errors import RequestError
+from proxy.openai_api.kinds import chosen, expect, required
 from proxy.openai_api.responses.content import content_of
-from proxy.openai_api.responses.kinds import chosen, expect, required
 from proxy.types import Json
 
 _ROLES = {role: role for role in ("user", "assistant", "system", "developer")}

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from proxy.errors import RequestError
+from proxy.openai_api.kinds import chosen, optional, required
 from proxy.openai_api.request import ChatRequest, SignsOf, parse_chat
 from proxy.openai_api.responses.input import messages_of
-from proxy.openai_api.responses.kinds import chosen, optional, required
 from proxy.openai_api.responses.tools import tool_choice_of, tools_of
 from proxy.types import Json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proxy.errors import RequestError
-from proxy.openai_api.responses.kinds import chosen, expect, required
+from proxy.openai_api.kinds import chosen, expect, required
 from proxy.types import Json
 
 _FUNCTION = ("name", "description", "parameters", "strict")

@@ -20,11 +20,15 @@ _NAMES: dict[type[Any], str] = {
 }
 
 
+def kind_of(value: Any) -> str:
+    """What a value is called in messages."""
+    return _NAMES.get(type(value), type(value).__name__)
+
+
 def expect(value: Any, kind: type[T], param: str) -> T:
     """The value. Raises `RequestError` where it is of another kind."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        given = _NAMES.get(type(value), type(value).__name__)
-        raise RequestError(f"`{param}` must be {_NAMES[kind]}, not {given}.", param=param)
+        raise RequestError(f"`{param}` must be {_NAMES[kind]}, not {kind_of(value)}.", param=param)
     return value
 
 
@@ -41,9 +45,9 @@ def required(item: Json, key: str, kind: type[T], param: str) -> T:
     return expect(item[key], kind, f"{param}.{key}")
 
 
-def chosen(value: Any, known: dict[str, T], param: str, hint: str = "") -> T:
+def chosen(value: Any, known: dict[str, T], param: str) -> T:
     """What `value` stands for. Raises `RequestError` that lists what there is."""
     if isinstance(value, str) and value in known:
         return known[value]
     message = f"`{param}` is {value!r}; Vouch takes {', '.join(known)} here."
-    raise RequestError(f"{message} {hint}".strip(), param=param)
+    raise RequestError(message, param=param)
