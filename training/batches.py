@@ -29,11 +29,12 @@ _CHUNK = 4000
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """A row as tokens, the number of its label, and per token of the claim whether it is wrong (1), right (0)
-    or not known (-1)."""
+    or not known (-1). One with an `epoch` is learnt in that alone."""
 
     pair: TokenPair
     label: int
     words: tuple[int, ...]
+    epoch: int | None = None
 
 
 def encode(
@@ -47,7 +48,12 @@ def encode(
     excerpts = tokenizer([row["excerpt"] for row in rows], add_special_tokens=False)["input_ids"]
     first, end = tokenizer.cls_token_id, tokenizer.sep_token_id
     return [
-        Encoded(join(excerpt, claim, first, end, longest), _NUMBERS[row["label"]], _words(row, offsets))
+        Encoded(
+            join(excerpt, claim, first, end, longest),
+            _NUMBERS[row["label"]],
+            _words(row, offsets),
+            row.get("epoch"),
+        )
         for row, claim, offsets, excerpt in zip(
             rows, claims["input_ids"], claims["offset_mapping"], excerpts, strict=True
         )
@@ -66,10 +72,11 @@ def _words(row: Mapping[str, Any], offsets: Sequence[tuple[int, int]]) -> tuple[
     return tuple(int(start < end and stop > at) for start, stop in offsets)
 
 
-def shuffled(data: Sequence[Encoded], tokens: int, seed: int) -> list[list[int]]:
-    """All rows once, in batches of about `tokens` padded tokens. The same for the same arguments."""
-    chance = random.Random(seed)
-    order = list(range(len(data)))
+def shuffled(data: Sequence[Encoded], tokens: int, seed: int, epoch: int = 0) -> list[list[int]]:
+    """All rows of an epoch once, in batches of about `tokens` padded tokens. The same for the same
+    arguments."""
+    chance = random.Random(seed + epoch)
+    order = [at for at, row in enumerate(data) if row.epoch in (None, epoch)]
     chance.shuffle(order)
     found: list[list[int]] = []
     for start in range(0, len(order), _CHUNK):

@@ -112,7 +112,7 @@ class _Loop:
         plan = [
             batch
             for epoch in range(settings.epochs)
-            for batch in shuffled(self.data, settings.batch_tokens, settings.seed + epoch)
+            for batch in shuffled(self.data, settings.batch_tokens, settings.seed, epoch)
         ]
         optimizer = torch.optim.AdamW(self.trained, lr=settings.rate, weight_decay=settings.decay)
         step, smooth, begun = self._restored(optimizer), 0.0, time.monotonic()

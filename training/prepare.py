@@ -38,7 +38,10 @@ SEED = 7
 _KEPT_BACK = 10
 """One group in ten of each labelled file is kept from the NLI model, for the calibration of what it says."""
 _RULES = [
-    *(Path(__file__).parent / f"augment/{name}.py" for name in ("corpora", "details", "english", "phrasing")),
+    *(
+        Path(__file__).parent / f"augment/{name}.py"
+        for name in ("corpora", "details", "english", "phrasing", "respelling")
+    ),
     *(
         Path(str(resources.files(builtin))) / f"{name}.py"
         for name in (
@@ -48,13 +51,14 @@ _RULES = [
     ),
 ]
 """What the rows are made by: when it changes, they are made anew."""
-_SHARES: Mapping[str, float] = {"fever": 1.0, "mnli": 0.5, "wikiretr": 1.0}
+_SHARES: Mapping[str, float] = {"fever": 1.0, "mnli": 0.5, "cg2c_doc": 1.0, "wikiretr": 1.0}
 """Of the rows made of a source's supported ones, the share that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A labelled pair and where it comes from. `kept` rows are for calibration only."""
+    """A labelled pair and where it comes from. `kept` rows are for calibration only, one with an `epoch` is
+    for that alone."""
 
     claim: str
     evidence: str
@@ -63,6 +67,7 @@ class Row:
     title: str = ""
     kind: str = ""
     changed: str = ""
+    epoch: int | None = None
     kept: bool = False
 
 
@@ -72,10 +77,15 @@ def prepare_data(run: Run, data: Path, lexicon: Lexicon) -> Path:
     return _prepared(run, "data.jsonl", files, lambda: labelled(data), lexicon)
 
 
-def prepare_made(run: Run, data: Path, lexicon: Lexicon) -> Path:
-    """Rows made by rule with their excerpts: `made.jsonl` of the run."""
+def prepare_made(run: Run, data: Path, lexicon: Lexicon, epochs: int) -> Path:
+    """Rows made by rule with their excerpts, others for each epoch: `made.jsonl` of the run."""
     files = [data / name for name in (*LABELLED, *REWRITTEN, *JUDGED, CORPUS)]
-    return _prepared(run, "made.jsonl", files, lambda: made(data), lexicon)
+
+    def rows() -> Iterator[Row]:
+        for epoch in range(epochs):
+            yield from made(data, epoch)
+
+    return _prepared(run, "made.jsonl", files, rows, lexicon, epochs)
 
 
 def labelled(data: Path) -> Iterator[Row]:
@@ -88,21 +98,21 @@ def labelled(data: Path) -> Iterator[Row]:
     yield from rewritten(data)
 
 
-def made(data: Path) -> Iterator[Row]:
+def made(data: Path, epoch: int) -> Iterator[Row]:
     """Rows made by rule: of the corpus, then of the supported rows, of which a share is drawn."""
-    chance = random.Random(SEED)
-    yield from (
-        _row(one, "wikipedia") for one in from_passages(passages_of(data / CORPUS, "train"), SENTENCES, SEED)
-    )
+    seed = SEED + epoch
+    chance = random.Random(seed)
+    passages = passages_of(data / CORPUS, "train")
+    yield from (_row(one, "wikipedia", epoch) for one in from_passages(passages, SENTENCES, seed))
     for source, share in _SHARES.items():
         supported = [
             Made(row.claim, row.evidence, "supported", "", row.title)
             for row in labelled(data)
             if row.source == source and row.label == "supported" and not row.kept
         ]
-        for one in from_supported(supported, SEED):
+        for one in from_supported(supported, seed):
             if chance.random() < share:
-                yield _row(one, f"{source} made")
+                yield _row(one, f"{source} made", epoch)
 
 
 def rewritten(data: Path) -> Iterator[Row]:
@@ -131,18 +141,24 @@ def excerpted(row: Row, reading: Reading) -> dict[str, Any] | None:
         "source": row.source,
         "kind": row.kind,
         "changed": row.changed,
+        "epoch": row.epoch,
     }
 
 
 def _prepared(
-    run: Run, name: str, files: Sequence[Path], rows: Callable[[], Iterable[Row]], lexicon: Lexicon
+    run: Run,
+    name: str,
+    files: Sequence[Path],
+    rows: Callable[[], Iterable[Row]],
+    lexicon: Lexicon,
+    epochs: int = 1,
 ) -> Path:
     """Writes a file of the run, unless it is there and was made of the same files."""
     missing = [str(file) for file in files if not file.is_file()]
     if missing:
         raise TrainingError(f"not there: {', '.join(missing)}")
     out = run.path(name)
-    made_of = checksum(*files, *_RULES, SEED, SENTENCES, dict(_SHARES), sorted(lexicon.idf.items()))
+    made_of = checksum(*files, *_RULES, SEED, SENTENCES, epochs, dict(_SHARES), sorted(lexicon.idf.items()))
     if run.is_done(name, made_of):
         log.info("%s is up to date", out)
         return out
@@ -162,8 +178,8 @@ def _prepared(
     return out
 
 
-def _row(one: Made, source: str) -> Row:
-    return Row(one.claim, one.evidence, one.label, source, one.title, one.kind, one.changed)
+def _row(one: Made, source: str, epoch: int) -> Row:
+    return Row(one.claim, one.evidence, one.label, source, one.title, one.kind, one.changed, epoch)
 
 
 def _objects(path: Path) -> list[dict[str, Any]]:

@@ -131,7 +131,7 @@ SOURCES = (
     Source("cg2c", "train/cg2c_doc.jsonl", "en", "MIT", "fit", kept, 400),
     Source("wice", "dev/wice_dev.jsonl", "en", "ODC-BY and CC BY-SA", "fit", labelled, 500),
     Source("fever_symmetric", "dev/fever_symmetric_v02_dev.jsonl", "en", "CC BY-SA 3.0", "fit", labelled),
-    Source("attributionbench", "dev/attributionbench_dev.jsonl", "en", "none stated", "calibrate", labelled),
+    Source("attributionbench", "dev/attributionbench_dev.jsonl", "en", "Apache-2.0", "calibrate", labelled),
     Source("swaps", "corpora/wikipedia_en.jsonl", "en", "CC BY-SA", "fit", swapped("calibrate"), 700),
     Source("made", "corpora/wikipedia_en.jsonl", "en", "CC BY-SA", "fit", made, 800, 1500),
     *(Source("wikiretr", name, "en", "MIT", "measure", judged) for name in JUDGED),

@@ -37,7 +37,7 @@ SHIPPED = Settings(
     dropout=0.0,
     hidden_dropout=0.0,
     rate=5e-4,
-    epochs=2,
+    epochs=3,
     batch_tokens=2048,
     longest=192,
     seed=7,
@@ -52,7 +52,8 @@ def data(options: argparse.Namespace) -> None:
 
 def augment(options: argparse.Namespace) -> None:
     """The step `augment`."""
-    prepare_made(open_run(options.run), options.data, _lexicon(options.data))
+    epochs = settings_of(options).epochs
+    prepare_made(open_run(options.run), options.data, _lexicon(options.data), epochs)
 
 
 def fit(options: argparse.Namespace) -> None:

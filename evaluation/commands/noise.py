@@ -53,7 +53,8 @@ class Planted:
 class Moved:
     """How far the scores of `n` supported claims move beside that many irrelevant passages.
 
-    Absolute differences; and the share of claims whose verdict changes between supported and not.
+    Absolute differences; `max_supported` is the greatest of the claims that the checker supports without
+    them. And the share of claims whose verdict changes between supported and not.
     """
 
     passages: int
@@ -62,6 +63,7 @@ class Moved:
     mean: float
     p95: float
     max: float
+    max_supported: float
     verdicts_changed: float
 
 
@@ -159,6 +161,7 @@ def _moved(judged: Judged) -> Iterator[Moved]:
             mean=float(gaps.mean()),
             p95=float(np.percentile(gaps, _P95)),
             max=float(gaps.max()),
+            max_supported=float(gaps[called[:, 0]].max(initial=0.0)),
             verdicts_changed=float((called[:, at] != called[:, 0]).mean()),
         )
 
@@ -195,11 +198,19 @@ def _tables(found: Noise) -> str:
     claims = f"{found.moved[0].n:,} supported claims"
     text += f"\n{claims}; how far their scores move beside irrelevant passages:\n\n"
     text += table(
-        ["passages", "where", "mean", "95th percentile", "most", "verdicts changed"],
+        [
+            "passages",
+            "where",
+            "mean",
+            "95th percentile",
+            "most",
+            "most if supported alone",
+            "verdicts changed",
+        ],
         [[str(one.passages), f"{one.place} the evidence", *map(shown, _gaps(one))] for one in found.moved],
     )
     return text + failures(found.unverified)
 
 
 def _gaps(moved: Moved) -> tuple[float, ...]:
-    return moved.mean, moved.p95, moved.max, moved.verdicts_changed
+    return moved.mean, moved.p95, moved.max, moved.max_supported, moved.verdicts_changed

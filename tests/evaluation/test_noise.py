@@ -65,6 +65,7 @@ def test_errors_in_noise_and_scores_beside_it_come_out(
     for one in line["irrelevant"]:
         assert one["n"] == 4
         assert 0 <= one["mean"] <= one["p95"] + 1e-9 <= one["max"] + 2e-9
+        assert 0 <= one["max_supported"] <= one["max"]
     assert main(arguments) == 0
     assert "| 20 | before the evidence |" in capsys.readouterr().out
 

@@ -6,8 +6,11 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from proxy.backends.checkers.builtin.tokens import tokenize
+from proxy.steps.sentences import own_punkt, sentence_spans
 from training.augment.details import Stock, details, exchanged
 from training.augment.phrasing import added, compressed, crossed, denied, opposed, recast, reworded
+from training.augment.respelling import respelled
 from training.augment.rows import Label, Made
 from training.swaps import Passage
 
@@ -18,6 +21,10 @@ _PRONOUN = re.compile(r"^(?:He|She|It|They) (?=[a-z])")
 _PER_PASSAGE = 8
 _SHORT = 600
 """Characters of evidence that are kept around a sentence, at most."""
+_SHARED = 0.4
+"""A sentence of an evidence with so many of a claim's words may bear it out."""
+_LONG = 12
+"""Different words of a claim that is too long to be borne out in passing."""
 
 
 def from_passages(passages: Sequence[Passage], count: int, seed: int) -> list[Made]:
@@ -40,13 +47,17 @@ def from_passages(passages: Sequence[Passage], count: int, seed: int) -> list[Ma
 
 
 def from_supported(rows: Sequence[Made], seed: int) -> list[Made]:
-    """What supported rows become: a detail of the claim exchanged, or of the evidence, or of both.
+    """What supported rows become: a detail of the claim exchanged, or of the evidence, or of both; a number
+    of the claim in another spelling; of a long claim the evidence without the sentences that bear it out.
 
-    The last stays supported, so that neither text alone tells the label (Schuster et al. 2019).
+    A detail exchanged in both stays supported, so that neither text alone tells the label (Schuster et al.
+    2019).
     """
     chance = random.Random(seed)
     stock = Stock(text for row in rows for text in (row.claim, row.evidence))
-    return [one for row in rows for one in _symmetric(row, stock, chance)]
+    return [
+        one for row in rows for one in (*_symmetric(row, stock, chance), *_respelled(row, chance), *_cut(row))
+    ]
 
 
 def _of_sentence(passage: Passage, at: int, stock: Stock, chance: random.Random) -> Iterator[Made]:
@@ -74,6 +85,8 @@ def _said_otherwise(sentence: str, passage: Passage, at: int, chance: random.Ran
         claim = recast(claim)
     if chance.random() < 0.5:
         claim = reworded(claim, chance)
+    if chance.random() < 0.3:
+        claim = respelled(claim, chance)
     if chance.random() < 0.7 and _PRONOUN.match(claim) and "(" not in passage.title:
         claim = _PRONOUN.sub(lambda _: f"{passage.title} ", claim)
     return claim
@@ -148,6 +161,23 @@ def _symmetric(row: Made, stock: Stock, chance: random.Random, *, claim_too: boo
     other = opposed(row.claim, chance) if claim_too and chance.random() < 0.5 else None
     if claim_too and (wrong := other or denied(row.claim)) and wrong != row.claim:
         yield Made(wrong, row.evidence, "contradicted", "opposed" if other else "denied", row.title)
+
+
+def _respelled(row: Made, chance: random.Random) -> Iterator[Made]:
+    claim = respelled(row.claim, chance)
+    if claim != row.claim:
+        yield Made(claim, row.evidence, "supported", "respelled", row.title)
+
+
+def _cut(row: Made) -> Iterator[Made]:
+    """The evidence without the sentences that share most of the claim's words, where two others are left."""
+    own = {token.key for token in tokenize(row.claim)}
+    sentences = [row.evidence[start:end].strip() for start, end in sentence_spans(row.evidence, own_punkt())]
+    shared = [len(own & {token.key for token in tokenize(text)}) / max(1, len(own)) for text in sentences]
+    most = max(shared, default=0.0)
+    left = [text for text, share in zip(sentences, shared, strict=True) if share < min(most, _SHARED)]
+    if len(own) >= _LONG and len(left) > 1:
+        yield Made(row.claim, " ".join(left), "unsupported", "deleted", row.title)
 
 
 def _around(passage: Passage, at: int, chance: random.Random) -> str:

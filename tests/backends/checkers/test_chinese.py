@@ -9,8 +9,9 @@ import pytest
 
 from proxy.backends.checkers.builtin.chinese import ALIGNMENT, FEATURES_ZH, features_zh
 from proxy.backends.checkers.builtin.claims import Lexicon, read_claim
+from proxy.backends.checkers.builtin.comparison import Comparison, compare
 from proxy.backends.checkers.builtin.coverage import Block, cover
-from proxy.backends.checkers.builtin.features import FEATURES, Comparison, compare, features
+from proxy.backends.checkers.builtin.features import FEATURES, features
 from proxy.backends.checkers.builtin.gate import gated
 from proxy.backends.checkers.builtin.matching import read_window
 from proxy.backends.checkers.builtin.scope import scope

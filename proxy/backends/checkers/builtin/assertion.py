@@ -7,7 +7,8 @@ sentence that says most of the claim is looked at, so that all other evidence is
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections import defaultdict
+from collections.abc import Mapping, Set
 
 from proxy.backends.checkers.builtin.claims import ClaimView
 from proxy.backends.checkers.builtin.frames import scopes
@@ -24,16 +25,21 @@ _YES = re.compile(r"[\s\"'“”「」]{0,4}(?:(?:yes|indeed|correct|right)\b|�
 def asserted(evidence: EvidenceView, claim: ClaimView) -> str:
     """The evidence's text with each sentence that only mentions the claim replaced by line breaks, so that
     offsets hold; the text itself where there is none. Linear in the evidence."""
-    least = _SAID * sum(claim.weights)
+    weights: defaultdict[Unit, float] = defaultdict(float)
+    for token, weight in zip(claim.tokens, claim.weights, strict=True):
+        weights[token.key] += weight
+    least = _SAID * sum(weights.values())
     spans = [
         evidence.sentences[at]
         for at, said in enumerate(evidence.units)
-        if _weight(claim, said) >= least > 0 and _mentioned(evidence, at, claim, least)
+        if _weight(weights, said) >= least > 0 and _mentioned(evidence, at, claim.text, weights, least)
     ]
     return blanked(evidence.text, spans)
 
 
-def _mentioned(evidence: EvidenceView, at: int, claim: ClaimView, least: float) -> bool:
+def _mentioned(
+    evidence: EvidenceView, at: int, claim: str, weights: Mapping[Unit, float], least: float
+) -> bool:
     """Whether a frame holds `least` of the claim, and it is no question that the next sentence affirms."""
     start, end = evidence.sentences[at]
     if _YES.match(evidence.text, end):
@@ -41,12 +47,14 @@ def _mentioned(evidence: EvidenceView, at: int, claim: ClaimView, least: float) 
     end = min(end, start + _LONGEST)
     tokens = evidence.tokens[slice(*evidence.bounds[at])]
     return any(
-        _weight(claim, {one.key for one in tokens if first <= one.start - start and one.end - start <= last})
+        _weight(
+            weights, {one.key for one in tokens if first <= one.start - start and one.end - start <= last}
+        )
         >= least
-        for first, last in scopes(evidence.text[start:end], claim.text)
+        for first, last in scopes(evidence.text[start:end], claim)
     )
 
 
-def _weight(claim: ClaimView, said: Set[Unit] | Set[str]) -> float:
-    weighed = zip(claim.tokens, claim.weights, strict=True)
-    return sum(weight for token, weight in weighed if token.key in said)
+def _weight(weights: Mapping[Unit, float], said: Set[Unit] | Set[str]) -> float:
+    """What is said of the claim, by the weights of its keys; those of neighbours count for nothing here."""
+    return sum(weights[unit] for unit in said if unit in weights)

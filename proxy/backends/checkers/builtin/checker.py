@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from proxy.backends.checkers.builtin.comparison import Comparison
 from proxy.backends.checkers.builtin.contradiction import (
     carrying,
     contradicted,
@@ -17,7 +18,6 @@ from proxy.backends.checkers.builtin.contradiction import (
     shortfall,
 )
 from proxy.backends.checkers.builtin.ensemble import asked, inputs, overlap
-from proxy.backends.checkers.builtin.features import Comparison
 from proxy.backends.checkers.builtin.model import Contradiction, Weights, load_weights
 from proxy.backends.checkers.builtin.nli import NLI, Entailment, EntailmentModel, entailments
 from proxy.backends.checkers.builtin.parts import parts

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from proxy.backends.checkers.builtin.comparison import Comparison
 from proxy.backends.checkers.builtin.coverage import Coverage, cover
-from proxy.backends.checkers.builtin.features import FEATURES, Comparison, features
+from proxy.backends.checkers.builtin.features import FEATURES, features
 
 _CLAUSE_END = re.compile(r"[，。；！？：、,;!?:\n()（）]")
 _SHARES = (1, 2, 3, 4, 6, 10)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 from proxy.backends.checkers.builtin.quantities import Told, read_quantities
 from proxy.backends.checkers.builtin.words import STOP_CHARS
@@ -19,12 +20,22 @@ _HERE, _ELSEWHERE = 0.6, 0.1
 """Shares of them that the clause of the other number has at least, and that of the same number at most."""
 
 
+class Placed(Protocol):
+    """What stands at `start` to `end` of a text."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """What a claim says, and what its evidence has `instead`, in the order of the text."""
 
-    claimed: Told
-    instead: tuple[Told, ...]
+    claimed: Placed
+    instead: tuple[Placed, ...]
 
 
 def conflict(claim: str, evidence: str, told: Sequence[Told]) -> Conflict | None:

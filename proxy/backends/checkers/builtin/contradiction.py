@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 
+from proxy.backends.checkers.builtin.comparison import Comparison
 from proxy.backends.checkers.builtin.conflicts import Conflict
 from proxy.backends.checkers.builtin.ensemble import INPUTS
-from proxy.backends.checkers.builtin.features import Comparison
 from proxy.backends.checkers.builtin.polarity import antonym, is_negation
+from proxy.backends.checkers.builtin.rivals import in_place, rival_number
 from proxy.backends.checkers.builtin.tokens import Token
 
 _SAID = 0.6
 """Share of the claim's other content words that the window must say before a conflict is called one."""
 _SAID_TURNED = 0.75
 """The same before a negation or an opposite word, which are common enough to stand there by chance."""
-_SLACK = 4
-_NEIGHBOURS = 2
 _SPELLING = 3
 """Letters at the start that make two names spellings of one: "Hickam" and "Hickman" are no conflict."""
-_HEDGES = frozenset(
-    "about around more less fewer than least most over under nearly almost roughly up".split()
-)
 _DOUBT = 0.5
 """Probability from which a word counts as not borne out."""
 _MOST = 3
@@ -147,14 +142,11 @@ def _claimed(comparison: Comparison, conflict: Conflict) -> str:
 
 
 def _number_conflict(comparison: Comparison) -> str | None:
-    tokens = comparison.claim.tokens
-    lost = [at for at in comparison.lost if tokens[at].kind == "number"]
-    if len(lost) != 1 or any(token.key in _HEDGES for token in tokens[max(0, lost[0] - 3) : lost[0]]):
+    found = rival_number(comparison.claim.tokens, comparison.lost, comparison.found.tokens)
+    if found is None:
         return None
-    rival = _in_place(comparison, lost[0], lost[0] + 1)
-    if rival is None or not _alike(tokens[lost[0]].key, rival.key):
-        return None
-    return f"numbers differ: {_text(comparison, lost[0], lost[0] + 1)} / {_said(comparison, rival)}"
+    at, rival = found
+    return f"numbers differ: {_text(comparison, at, at + 1)} / {_said(comparison, rival)}"
 
 
 def _name_conflict(comparison: Comparison) -> str | None:
@@ -162,7 +154,7 @@ def _name_conflict(comparison: Comparison) -> str | None:
     lost = [at for at in comparison.lost if tokens[at].kind == "name"]
     if not lost or lost != list(range(lost[0], lost[-1] + 1)):
         return None
-    rival = _in_place(comparison, lost[0], lost[-1] + 1)
+    rival = in_place(tokens, lost[0], lost[-1] + 1, comparison.found.tokens)
     if rival is None or rival.key[:_SPELLING] == tokens[lost[0]].key[:_SPELLING]:
         return None
     return f"names differ: {_text(comparison, lost[0], lost[-1] + 1)} / {_said(comparison, rival)}"
@@ -178,38 +170,6 @@ def _negation(comparison: Comparison) -> str | None:
         return None
     added = any(is_negation(token) for token in comparison.claim.tokens)
     return "the claim denies what the evidence says" if added else "the evidence denies what the claim says"
-
-
-def _in_place(comparison: Comparison, start: int, end: int) -> Token | None:
-    """The token that the window has, and the claim has not, where the claim has `tokens[start:end]`.
-
-    It is of the same kind, and two neighbours agree: two before, two after, or one on either side.
-    """
-    tokens, window = comparison.claim.tokens, comparison.found.tokens
-    left = [token.key for token in tokens[max(0, start - 2) : start]]
-    right = [token.key for token in tokens[end : end + 2]]
-    own = {token.key for token in tokens}
-    for at, token in enumerate(window):
-        if token.kind != tokens[start].kind or token.key in own:
-            continue
-        last = at
-        while last + 1 < min(len(window), at + _SLACK) and window[last + 1].kind == token.kind:
-            last += 1
-        before = _agreeing(left[::-1], [other.key for other in reversed(window[max(0, at - 2) : at])])
-        after = _agreeing(right, [other.key for other in window[last + 1 : last + 3]])
-        if before + after >= _NEIGHBOURS:
-            return token
-    return None
-
-
-def _agreeing(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many keys two lists have in common from their start."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether two numbers can stand for the same thing: a year is only held against a year."""
-    return (len(one) == 5 and one[1] in "12") == (len(other) == 5 and other[1] in "12")
 
 
 def _said(comparison: Comparison, token: Token) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from proxy.backends.checkers.builtin.chinese import FEATURES_ZH, features_zh
-from proxy.backends.checkers.builtin.features import FEATURES, Comparison, features
+from proxy.backends.checkers.builtin.comparison import Comparison
+from proxy.backends.checkers.builtin.features import FEATURES, features
 from proxy.backends.checkers.builtin.nli import Entailment
 from proxy.types import Language
 
@@ -14,7 +15,7 @@ NLI_INPUTS = ("nli_supported", "nli_contradicted", "nli_unsupported", "nli_word"
 INPUTS: Mapping[Language, tuple[str, ...]] = {"en": (*FEATURES, *NLI_INPUTS), "zh": FEATURES_ZH}
 """The inputs by name, in order; the base model knows few Chinese characters, so there it isn't asked."""
 _NEAR_RECALL = FEATURES.index("near_recall")
-_LEAST = 0.25
+_LEAST = 0.4
 """Share of an English claim that its evidence must say for the NLI model to be asked."""
 _NOT_ASKED = (0.02, 0.1, 0.88, 0.9)
 

@@ -11,7 +11,10 @@ BUDGET = 90
 """Tokens of evidence that are read, unless the window alone has more: about 120 word pieces."""
 _REACH = 40
 """Sentences on either side of the window from which others are taken: what stands far off may be about
-anything, and have just the word that is wrong."""
+anything."""
+_LITERAL, _NEAR = 0.75, 3
+"""Of a window that says so much of the claim only those close by: the word that is missing stands somewhere
+in any long text, and is just the one that may be wrong."""
 _WORTH = 0.06
 """What another sentence must add, as a share of the claim's units."""
 
@@ -35,11 +38,13 @@ def excerpt(units: Mapping[Unit, float], evidence: EvidenceView, window: Window)
     page = evidence.pages[window.first]
     left = BUDGET - sum(_length(evidence, at) for at in chosen)
     open_units: dict[Unit, float] = {unit: weight for unit, weight in units.items() if isinstance(unit, str)}
-    first, last = max(0, window.first - _REACH), window.last + _REACH + 1
-    near = list(enumerate(evidence.units))[first:last]
-    worth = _WORTH * sum(open_units.values())
+    whole = sum(open_units.values())
+    worth = _WORTH * whole
     for at in chosen:
         _take(open_units, evidence, at)
+    reach = _NEAR if sum(open_units.values()) <= (1 - _LITERAL) * whole else _REACH
+    first, last = max(0, window.first - reach), window.last + reach + 1
+    near = list(enumerate(evidence.units))[first:last]
     while left > 0 and open_units:
         gains = {
             at: sum(open_units[unit] for unit in said if unit in open_units)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from proxy.backends.checkers.builtin.assertion import asserted
 from proxy.backends.checkers.builtin.claims import ClaimView, Lexicon, read_claim
+from proxy.backends.checkers.builtin.comparison import Comparison, compare
 from proxy.backends.checkers.builtin.excerpt import Extract, excerpt, excerpt_text
-from proxy.backends.checkers.builtin.features import Comparison, compare
 from proxy.backends.checkers.builtin.matching import read_window
 from proxy.backends.checkers.builtin.quantities import Told, read_quantities
 from proxy.backends.checkers.builtin.scaffolding import without_scaffolding

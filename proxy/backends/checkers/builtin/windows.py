@@ -117,7 +117,8 @@ def best_window(units: Mapping[Unit, float], tokens: int, evidence: EvidenceView
 
     Runs of one to three sentences are tried, and longer ones for a claim of many `tokens`. Linear in both.
     """
-    hits = [tuple(unit for unit in sentence if unit in units) for sentence in evidence.units]
+    own = frozenset(units)
+    hits = [tuple(own & sentence) for sentence in evidence.units]
     if not hits:
         return None
     wide = [math.ceil(tokens / _TOKENS_PER_SENTENCE)]
