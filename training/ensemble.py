@@ -137,8 +137,8 @@ def out_of_fold(table: Table, folds: Indexes, fit: Callable[[Table, Flags, int],
 
 
 def fit_scaling(table: Table, odds: Floats, rows: Flags) -> Scaling:
-    """Platt's scaling of the log-odds of `rows`, and the threshold with the best balanced accuracy, which is
-    the mean of the sources'."""
+    """Platt's scaling of the log-odds of `rows`, and the threshold with the best balanced accuracy: the mean
+    of the sources', each by what its rows count together."""
     used = rows & (table.calibration > 0)
     platt = LogisticRegression(C=1e6, max_iter=5000, tol=1e-8)
     platt.fit(odds[used, None], table.supported[used], sample_weight=table.calibration[used])
@@ -146,7 +146,10 @@ def fit_scaling(table: Table, odds: Floats, rows: Flags) -> Scaling:
     scores = scaling.apply(odds) * table.factors
     parts = [used & (table.sources == source) for source in sorted(set(table.sources[used]))]
     balance = [
-        sum(_balanced(table.supported[part], scores[part] >= threshold) for part in parts)
+        sum(
+            table.calibration[part].sum() * _balanced(table.supported[part], scores[part] >= threshold)
+            for part in parts
+        )
         for threshold in _GRID
     ]
     return Scaling(scaling.slope, scaling.offset, _GRID[int(np.argmax(balance))])
