@@ -16,6 +16,8 @@ from proxy.backends.checkers.builtin.tokens import Token
 from proxy.backends.checkers.builtin.units import exchanged_unit
 from proxy.backends.checkers.builtin.words import HAN_PLACES
 
+LEAST = 0.4
+"""Share of an English claim's words that its evidence must say; else it fails, and no model is asked."""
 _SHORT_HAN = 12
 """Content characters of a short Chinese claim; CiteCheck, which the regression learns from, has few."""
 _SHORT_HAN_RECALL = 0.8
@@ -43,6 +45,15 @@ class Comparison:
     conflict: Conflict | None = None
 
     @property
+    def near_recall(self) -> float:
+        """The share of the content words, by rarity, that the window says or the sentences around it have."""
+        tokens, weights = self.claim.tokens, self.claim.weights
+        said = sum(
+            weights[at] * max(self.matched[at], float(tokens[at].key in self.near)) for at in self.content
+        )
+        return said / sum(weights[at] for at in self.content) if self.content else 0.0
+
+    @property
     def denied(self) -> bool:
         """Whether all that parts the claim from the window is a negation on one side only."""
         if self.claim.language == "zh":
@@ -53,15 +64,15 @@ class Comparison:
     def unsaid(self) -> bool:
         """Whether the evidence lacks what a claim turns on.
 
-        In English a negation, a unit or month, a number in whose place it has another one, or all of a bare
-        answer, whose question it may say. In Chinese a quantity, date or place, or nearly a word of a short
-        claim, in which the regression sees just a character missing.
+        In English most of the words, a negation, a unit or month, a number in whose place it has another one,
+        or all of a bare answer, whose question it may say. In Chinese a quantity, date or place, or nearly a
+        word of a short claim, in which the regression sees just a character missing.
         """
         if self.conflict:
             return True
         if self.claim.language == "en":
             renumbered = rival_number(self.claim.tokens, self.lost, self.found.tokens) is not None
-            return renumbered or negations(self)[0] or self._unanswered
+            return self.near_recall < LEAST or renumbered or negations(self)[0] or self._unanswered
         if any(place in self.claim.text and not self._has(place) for place in HAN_PLACES):
             return True
         said = sum(self.matched[at] for at in self.content)

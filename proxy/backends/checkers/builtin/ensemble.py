@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from proxy.backends.checkers.builtin.chinese import FEATURES_ZH, features_zh
-from proxy.backends.checkers.builtin.comparison import Comparison
+from proxy.backends.checkers.builtin.comparison import LEAST, Comparison
 from proxy.backends.checkers.builtin.features import FEATURES, features
 from proxy.backends.checkers.builtin.nli import Entailment
 from proxy.types import Language
@@ -15,8 +15,6 @@ NLI_INPUTS = ("nli_supported", "nli_contradicted", "nli_unsupported", "nli_word"
 INPUTS: Mapping[Language, tuple[str, ...]] = {"en": (*FEATURES, *NLI_INPUTS), "zh": FEATURES_ZH}
 """The inputs by name, in order; the base model knows few Chinese characters, so there it isn't asked."""
 _NEAR_RECALL = FEATURES.index("near_recall")
-_LEAST = 0.4
-"""Share of an English claim that its evidence must say for the NLI model to be asked."""
 _NOT_ASKED = (0.02, 0.1, 0.88, 0.9)
 
 
@@ -27,7 +25,7 @@ def overlap(comparison: Comparison) -> tuple[float, ...]:
 
 def asked(language: Language, values: Sequence[float]) -> bool:
     """Whether the NLI model is to be asked too, by what `overlap` gave."""
-    return language == "en" and values[_NEAR_RECALL] >= _LEAST
+    return language == "en" and values[_NEAR_RECALL] >= LEAST
 
 
 def inputs(language: Language, values: Sequence[float], entailment: Entailment | None) -> tuple[float, ...]:

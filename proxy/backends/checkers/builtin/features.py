@@ -70,13 +70,11 @@ def features(comparison: Comparison) -> tuple[float, ...]:
 def _overlap(comparison: Comparison) -> dict[str, float]:
     """How much is said: words by rarity, or all alike (`plain_`), or with the sentences around (`near_`)."""
     weights, matched, content = comparison.claim.weights, comparison.matched, comparison.content
-    tokens, near = comparison.claim.tokens, comparison.near
     total = sum(weights[at] for at in content)
     lost = [weights[at] * (1 - matched[at]) for at in content]
-    nearby = sum(weights[at] * max(matched[at], float(tokens[at].key in near)) for at in content)
     return {
         "recall": 1 - sum(lost) / total,
-        "near_recall": nearby / total,
+        "near_recall": comparison.near_recall,
         "plain_recall": sum(matched[at] for at in content) / len(content),
         "unmatched_max": max(lost),
         "unmatched_sum": math.log1p(sum(lost)),
