@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from proxy.errors import VouchError
-from training.steps import augment, calibrate, data, export, fit, make, report
+from training.steps import augment, calibrate, data, export, fit, make, report, tune
 
 STEPS: Mapping[str, tuple[Callable[[argparse.Namespace], None], str]] = {
     "data": (data, "labelled rows, with what the NLI model reads of their evidence"),
     "augment": (augment, "rows made by rule, likewise"),
     "fit": (fit, "the NLI model: a LoRA adapter and a head"),
+    "tune": (tune, "the same with minimal pairs, and without each fold of them"),
     "calibrate": (calibrate, "overlap and NLI model as one calibrated model"),
     "make": (make, "all of these, one after the other; what is done already is not done again"),
     "export": (export, "puts what was made into the package"),

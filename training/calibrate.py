@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from proxy.backends.checkers.builtin.claims import Lexicon
 from proxy.backends.checkers.builtin.contradiction import contradicted, contradiction
-from proxy.backends.checkers.builtin.ensemble import INPUTS, asked, inputs, overlap
+from proxy.backends.checkers.builtin.ensemble import ENTAILED, INPUTS, asked, inputs, overlap
 from proxy.backends.checkers.builtin.model import Contradiction, LanguageModel
-from proxy.backends.checkers.builtin.nli import EntailmentModel, entailments
+from proxy.backends.checkers.builtin.nli import Entailment, EntailmentModel, entailments
 from proxy.backends.checkers.builtin.reading import Read, Reading
 from proxy.backends.checkers.builtin.windows import EvidenceReader
 from proxy.types import Language, Verdict
@@ -29,17 +29,20 @@ log = logging.getLogger("training")
 
 _ASKED_AT_ONCE = 256
 
+Reader = Callable[[Source, Sample], EntailmentModel]
+"""Which NLI model is asked about a sample: one that has not learnt it."""
+
 
 def make_weights(
     folder: Path,
-    nli: EntailmentModel,
+    reader: Reader,
     adapter: Mapping[str, Any],
     sources: Sequence[Source] = SOURCES,
     corpora: Mapping[Language, str] = CORPORA,
 ) -> dict[str, Any]:
     """The whole content of `weights.json`, out of the data in `folder`.
 
-    `adapter` tells how that of `nli` came to be. Raises `TrainingError` where a file is missing.
+    `adapter` tells how that of the NLI model came to be. Raises `TrainingError` where a file is missing.
     """
     paths = {*(one.path for one in sources), *corpora.values()}
     missing = sorted(path for path in paths if not (folder / path).is_file())
@@ -47,7 +50,7 @@ def make_weights(
         raise TrainingError(f"not in {folder}: {', '.join(missing)}")
     languages = {
         language: _language_model(
-            folder, language, corpus, [one for one in sources if one.language == language], nli
+            folder, language, corpus, [one for one in sources if one.language == language], reader
         )
         for language, corpus in corpora.items()
     }
@@ -66,14 +69,16 @@ def render(weights: Mapping[str, Any]) -> str:
 
 
 def _language_model(
-    folder: Path, language: Language, corpus: str, sources: Sequence[Source], nli: EntailmentModel
+    folder: Path, language: Language, corpus: str, sources: Sequence[Source], reader: Reader
 ) -> dict[str, Any]:
     idf, rarest = word_weights([row["text"] for row in read_rows(folder / corpus)], language)
     lexicon = Lexicon({word: float(value) for value, words in idf.items() for word in words.split()}, rarest)
     samples = [(source, one) for source in sources for one in source.read(folder / source.path, source)]
     kept, reads = _read([one for _, one in samples], lexicon, language)
-    table = _table(language, [samples[at][0] for at in kept], [samples[at][1] for at in kept], reads, nli)
-    verdicts = [samples[at][1].verdict for at in kept]
+    samples = [samples[at] for at in kept]
+    values = _values(reads, [reader(*one) for one in samples])
+    table = _table(language, [one for one, _ in samples], [one for _, one in samples], reads, values)
+    verdicts = [one.verdict for _, one in samples]
     log.info("calibrate: %s: %d samples", language, len(kept))
     folds = table.folds(SEED)
     fit = FIT[language]
@@ -114,7 +119,7 @@ def _table(
     sources: Sequence[Source],
     samples: Sequence[Sample],
     reads: Sequence[Read],
-    nli: EntailmentModel,
+    values: Sequence[Sequence[float]],
 ) -> Table:
     names = np.array([source.name for source in sources])
     share = np.array([float(source.weight) for source in sources])
@@ -122,15 +127,16 @@ def _table(
     roles = np.array([source.role for source in sources])
     # A Chinese denial is not learnt: a rule of the checker sees to it.
     denied = np.array([language == "zh" and one.swap == "negation" for one in samples])
+    entailed = [row[INPUTS[language].index(ENTAILED)] if language == "en" else 0.0 for row in values]
     groups = {group: at for at, group in enumerate(dict.fromkeys(one.group for one in samples))}
     return Table(
-        values=np.array(_values(reads, nli)),
+        values=np.array(values),
         supported=np.array([one.supported for one in samples]),
         made=np.array([one.made for one in samples]),
         swapped=np.array([bool(one.swap) for one in samples]),
         fit=np.where((roles == "fit") & ~denied, share, 0.0),
         calibration=np.where(roles == "measure", 0.0, share),
-        factors=np.array([read.comparison.factor for read in reads]),
+        factors=np.array([read.comparison.factor(one) for read, one in zip(reads, entailed, strict=True)]),
         groups=np.array([groups[one.group] for one in samples]),
         sources=names,
     )
@@ -155,15 +161,15 @@ def _contradiction(
     )
 
 
-def _values(reads: Sequence[Read], nli: EntailmentModel) -> list[tuple[float, ...]]:
-    """The inputs of each, the NLI model asked where the checker would ask it."""
-    found: list[tuple[float, ...]] = []
-    for start in range(0, len(reads), _ASKED_AT_ONCE):
-        batch = reads[start : start + _ASKED_AT_ONCE]
-        language = batch[0].comparison.claim.language
-        values = [overlap(read.comparison) for read in batch]
-        wanted = [at for at, one in enumerate(values) if asked(language, one)]
-        told = entailments(nli, [batch[at].extracts for at in wanted])
-        by_read = dict(zip(wanted, told, strict=True))
-        found += [inputs(language, one, by_read.get(at)) for at, one in enumerate(values)]
-    return found
+def _values(reads: Sequence[Read], models: Sequence[EntailmentModel]) -> list[tuple[float, ...]]:
+    """The inputs of each, its NLI model asked where the checker would ask it."""
+    language = reads[0].comparison.claim.language
+    values = [overlap(read.comparison) for read in reads]
+    told: dict[int, Entailment] = {}
+    for model in dict.fromkeys(models):
+        own = [at for at, one in enumerate(models) if one is model and asked(language, values[at])]
+        for start in range(0, len(own), _ASKED_AT_ONCE):
+            batch = own[start : start + _ASKED_AT_ONCE]
+            found = entailments(model, [reads[at].extracts for at in batch])
+            told.update(zip(batch, found, strict=True))
+    return [inputs(language, one, told.get(at)) for at, one in enumerate(values)]

@@ -11,7 +11,7 @@ from proxy.backends.checkers.builtin.model import Contradiction
 from proxy.types import Verdict
 from training.ensemble import Flags, Floats, Table
 
-ALARMS = 0.03
+ALARMS = 0.05
 """Of the failed claims of a source that nothing contradicts, the share that may be called contradicted."""
 REPORTED = frozenset({"fever_symmetric"})
 """Sources that the threshold is measured on, and so not chosen by."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 from peft import LoraConfig, get_peft_model
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
 from proxy.backends.checkers.builtin.alignment import AlignedEncoder, load_base
@@ -47,25 +47,30 @@ class Settings:
     seed: int = 7
 
 
-def fit(run: Run, rows: Sequence[Path], base: Path, settings: Settings) -> Path:
+def fit(
+    run: Run, name: str, rows: Sequence[Path], base: Path, settings: Settings, start: Path | None = None
+) -> Path:
     """Fits an adapter on prepared rows and leaves it in the run as safetensors; goes on where it was stopped.
 
-    Returns the adapter's file. The same rows and settings give the same adapter on the same machine.
+    With `start` it begins with that adapter, of the same settings, instead of an untrained one. Returns the
+    adapter's file. The same rows and settings give the same adapter on the same machine.
     """
-    made_of = checksum(*rows, asdict(settings), base.name)
-    out = run.path("adapter.safetensors")
-    if run.is_done(out.name, made_of):
+    made_of = checksum(*rows, asdict(settings), base.name, *([start] if start else []))
+    out = run.path(name)
+    if run.is_done(name, made_of):
         log.info("fit: %s is up to date", out)
         return out
     tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
     data = encode([row for path in rows for row in read_rows(path)], tokenizer, settings.longest)
     model = adapted(base, settings)
+    if start:
+        restore(model, load_file(start), settings)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     log.info("fit: %d rows, %d trained weights", len(data), sum(weight.numel() for weight in trained))
-    _Loop(run, model, trained, data, settings, made_of).go()
+    _Loop(run, f"{name}.checkpoint", model, trained, data, settings, made_of).go()
     save_file(exported(model, settings), out, metadata={"format": "pt"})
-    run.done(out.name, made_of)
-    run.path("fit.checkpoint").unlink(missing_ok=True)
+    run.done(name, made_of)
+    run.path(f"{name}.checkpoint").unlink(missing_ok=True)
     log.info("fit: %s has %.1f MB", out, out.stat().st_size / 1e6)
     return out
 
@@ -87,13 +92,26 @@ def adapted(base: Path, settings: Settings) -> AlignedEncoder:
 
 def exported(model: AlignedEncoder, settings: Settings) -> dict[str, torch.Tensor]:
     """The adapter in half precision by the base model's names: A, B times alpha / r, and the head, whole."""
-    found: dict[str, torch.Tensor] = {}
+    return {
+        name: (weight.detach() * scale).half().contiguous()
+        for name, weight, scale in _trained(model, settings)
+    }
+
+
+def restore(model: AlignedEncoder, adapter: Mapping[str, torch.Tensor], settings: Settings) -> None:
+    """Puts what `exported` gave back into a model. Raises `KeyError` where it is of other layers."""
+    with torch.no_grad():
+        for name, weight, scale in _trained(model, settings):
+            weight.copy_(adapter[name].float() / scale)
+
+
+def _trained(model: AlignedEncoder, settings: Settings) -> Iterator[tuple[str, torch.nn.Parameter, float]]:
+    """The trained weights by the base model's names, and what they are multiplied by in a file."""
     for name, weight in model.named_parameters():
         if weight.requires_grad:
             plain = name.replace("encoder.base_model.model.", "encoder.").replace(".default.weight", "")
             scale = settings.alpha / settings.rank if plain.endswith(".lora_B") else 1.0
-            found[plain] = (weight.detach() * scale).half().contiguous()
-    return found
+            yield plain, weight, scale
 
 
 @dataclass(slots=True)
@@ -101,6 +119,7 @@ class _Loop:
     """The loop over batches, with its checkpoints."""
 
     run: Run
+    checkpoint: str
     model: AlignedEncoder
     trained: list[torch.nn.Parameter]
     data: Sequence[Encoded]
@@ -144,7 +163,7 @@ class _Loop:
         return float(found.detach())
 
     def _save(self, optimizer: torch.optim.Optimizer, step: int) -> None:
-        part = self.run.path("fit.checkpoint.part")
+        part = self.run.path(f"{self.checkpoint}.part")
         torch.save(
             {
                 "made_of": self.made_of,
@@ -155,11 +174,11 @@ class _Loop:
             },
             part,
         )
-        part.replace(self.run.path("fit.checkpoint"))
+        part.replace(self.run.path(self.checkpoint))
 
     def _restored(self, optimizer: torch.optim.Optimizer) -> int:
         """The step of the last checkpoint, if it is of these rows and settings; its state is put back."""
-        path = self.run.path("fit.checkpoint")
+        path = self.run.path(self.checkpoint)
         if not path.exists():
             return 0
         state = torch.load(path, weights_only=True)

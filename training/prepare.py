@@ -27,6 +27,7 @@ from training.run import Run, TrainingError, checksum, write_rows
 
 log = logging.getLogger("training")
 
+DATA_ROWS, MADE_ROWS = "data.jsonl", "made.jsonl"
 LABELLED = ("train/fever.jsonl", "train/mnli.jsonl", "train/cg2c_doc.jsonl")
 CORPUS = "corpora/wikipedia_en.jsonl"
 REWRITTEN = ("papers/wikiretr-gpt3.json", "papers/wikiretr-gpt4.json")
@@ -74,7 +75,7 @@ class Row:
 def prepare_data(run: Run, data: Path, lexicon: Lexicon) -> Path:
     """Labelled rows with their excerpts: `data.jsonl` of the run."""
     files = [data / name for name in (*LABELLED, *REWRITTEN, *JUDGED)]
-    return _prepared(run, "data.jsonl", files, lambda: labelled(data), lexicon)
+    return _prepared(run, DATA_ROWS, files, lambda: labelled(data), lexicon)
 
 
 def prepare_made(run: Run, data: Path, lexicon: Lexicon, epochs: int) -> Path:
@@ -85,7 +86,7 @@ def prepare_made(run: Run, data: Path, lexicon: Lexicon, epochs: int) -> Path:
         for epoch in range(epochs):
             yield from made(data, epoch)
 
-    return _prepared(run, "made.jsonl", files, rows, lexicon, epochs)
+    return _prepared(run, MADE_ROWS, files, rows, lexicon, epochs)
 
 
 def labelled(data: Path) -> Iterator[Row]:

@@ -24,7 +24,7 @@ SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A labelled pair. Those of one `group` share evidence or a question: no split parts them."""
+    """A labelled pair. Those of one `group` share a claim, evidence or question: no split parts them."""
 
     pair: Pair
     verdict: Verdict | None
@@ -173,7 +173,7 @@ def describe(folder: Path, sources: Iterable[Source]) -> list[dict[str, Any]]:
 
 
 def _groups(rows: Sequence[SampleRow]) -> list[int]:
-    """Per row the first row that it is tied to by equal questions or evidence, however indirectly."""
+    """Per row the first that it is tied to by an equal claim, question or evidence, however indirectly."""
     leader = list(range(len(rows)))
 
     def find(at: int) -> int:
@@ -184,7 +184,7 @@ def _groups(rows: Sequence[SampleRow]) -> list[int]:
 
     first: dict[str, int] = {}
     for at, row in enumerate(rows):
-        for tie in filter(None, (row.evidence, row.question)):
+        for tie in filter(None, (row.claim, row.evidence, row.question)):
             one, other = sorted((find(at), find(first.setdefault(tie, at))))
             leader[other] = one
     return [find(at) for at in range(len(rows))]

@@ -21,8 +21,11 @@ from training.calibrate import make_weights, render
 from training.lexicon import word_weights
 from training.lora import Settings
 from training.lora import fit as fit_adapter
-from training.prepare import CORPUS, prepare_data, prepare_made
+from training.prepare import CORPUS, DATA_ROWS, MADE_ROWS, prepare_data, prepare_made
 from training.run import TrainingError, file_checksum, open_run, read_rows
+from training.samples import Sample, Source
+from training.tuning import FITTED, FOLDS, TUNED, fold_adapter, fold_of, tuning_settings
+from training.tuning import tune as tune_adapter
 
 log = logging.getLogger("training")
 
@@ -59,30 +62,43 @@ def augment(options: argparse.Namespace) -> None:
 def fit(options: argparse.Namespace) -> None:
     """The step `fit`."""
     run = open_run(options.run)
-    rows = [run.needed("data.jsonl", "data"), run.needed("made.jsonl", "augment")]
-    fit_adapter(run, rows, find_model(options.base), settings_of(options))
+    rows = [run.needed(DATA_ROWS, "data"), run.needed(MADE_ROWS, "augment")]
+    fit_adapter(run, FITTED, rows, find_model(options.base), settings_of(options))
+
+
+def tune(options: argparse.Namespace) -> None:
+    """The step `tune`."""
+    run, base = open_run(options.run), find_model(options.base)
+    tune_adapter(run, options.data, base, settings_of(options), _lexicon(options.data))
 
 
 def calibrate(options: argparse.Namespace) -> None:
     """The step `calibrate`."""
     run = open_run(options.run)
-    adapter = run.needed(ADAPTER, "fit")
-    rows = [run.needed("data.jsonl", "data"), run.needed("made.jsonl", "augment")]
-    base = find_model(options.base)
+    adapter = run.needed(ADAPTER, "tune")
+    rows = [run.needed(DATA_ROWS, "data"), run.needed(MADE_ROWS, "augment")]
+    base, settings = find_model(options.base), settings_of(options)
+    shipped = NLI(base, adapter)
+    folds = [NLI(base, run.needed(fold_adapter(fold), "tune")) for fold in range(FOLDS)]
+
+    def reader(source: Source, sample: Sample) -> NLI:
+        return folds[fold_of(sample)] if source.name in TUNED else shipped
+
     came_of = {
         "sha256": file_checksum(adapter),
         "base": {"name": options.base, "sha256": model_checksum(base)},
-        "settings": asdict(settings_of(options)),
+        "settings": asdict(settings),
+        "tuning": asdict(tuning_settings(settings)),
         "rows": {path.name: file_checksum(path) for path in rows},
     }
-    weights = make_weights(options.data, NLI(base, adapter), came_of)
+    weights = make_weights(options.data, reader, came_of)
     run.path(WEIGHTS).write_text(render(weights), encoding="utf-8")
     log.info("calibrate: %s", run.path(WEIGHTS))
 
 
 def make(options: argparse.Namespace) -> None:
     """All steps up to the calibrated model."""
-    for step in (data, augment, fit, calibrate):
+    for step in (data, augment, fit, tune, calibrate):
         step(options)
 
 
@@ -90,7 +106,7 @@ def export(options: argparse.Namespace) -> None:
     """The step `export`."""
     run = open_run(options.run)
     package = Path(str(resources.files(packaged.__package__)))
-    for name, step in ((ADAPTER, "fit"), (WEIGHTS, "calibrate")):
+    for name, step in ((ADAPTER, "tune"), (WEIGHTS, "calibrate")):
         shutil.copyfile(run.needed(name, step), package / name)
         log.info("export: %s", package / name)
 

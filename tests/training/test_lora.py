@@ -15,7 +15,7 @@ from proxy.backends.checkers.builtin.nli import NLI, merge
 from proxy.backends.checkers.builtin.tensors import TokenPair, join, stacked
 from tests.tiny_models import tiny_encoder
 from training.batches import NOT_SUPPORTED, Encoded, encode, loss, shuffled, tensors
-from training.lora import Settings, adapted, exported, fit
+from training.lora import Settings, adapted, exported, fit, restore
 from training.run import Run, write_rows
 
 TOWNS = "alder birch cedar elm fir ginkgo hazel juniper larch maple olive poplar rowan spruce willow".split()
@@ -45,7 +45,7 @@ def base(tmp_path: Path) -> Path:
 def test_a_fitted_adapter_tells_right_from_wrong(base: Path, tmp_path: Path) -> None:
     run = Run(tmp_path)
     write_rows(tmp_path / "rows.jsonl", rows())
-    adapter = fit(run, [tmp_path / "rows.jsonl"], base, replace(SETTINGS, epochs=12))
+    adapter = fit(run, "one.safetensors", [tmp_path / "rows.jsonl"], base, replace(SETTINGS, epochs=12))
     found = NLI(base, adapter, "fp32").entailments(
         [(row["excerpt"], row["claim"]) for row in rows()[: 2 * len(TOWNS)]]
     )
@@ -64,7 +64,8 @@ def test_a_stopped_fit_goes_on_to_the_same_adapter(
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     whole.mkdir()
     stopped.mkdir()
-    expected = load_file(fit(Run(whole), [tmp_path / "rows.jsonl"], base, SETTINGS))
+    name, written = "one.safetensors", [tmp_path / "rows.jsonl"]
+    expected = load_file(fit(Run(whole), name, written, base, SETTINGS))
 
     steps = 0
 
@@ -78,19 +79,33 @@ def test_a_stopped_fit_goes_on_to_the_same_adapter(
     with monkeypatch.context() as patch:
         patch.setattr("training.lora.loss", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            fit(Run(stopped), [tmp_path / "rows.jsonl"], base, SETTINGS)
-    assert (stopped / "fit.checkpoint").exists()
-    found = load_file(fit(Run(stopped), [tmp_path / "rows.jsonl"], base, SETTINGS))
-    for name, tensor in expected.items():
-        torch.testing.assert_close(found[name], tensor)
+            fit(Run(stopped), name, written, base, SETTINGS)
+    assert (stopped / "one.safetensors.checkpoint").exists()
+    found = load_file(fit(Run(stopped), name, written, base, SETTINGS))
+    for weight, tensor in expected.items():
+        torch.testing.assert_close(found[weight], tensor)
 
 
 def test_what_is_done_is_not_done_again(base: Path, tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.jsonl", rows())
-    adapter = fit(Run(tmp_path), [tmp_path / "rows.jsonl"], base, replace(SETTINGS, epochs=1))
+    one = Run(tmp_path), "one.safetensors", [tmp_path / "rows.jsonl"], base, replace(SETTINGS, epochs=1)
+    adapter = fit(*one)
     made = adapter.stat().st_mtime_ns
-    assert fit(Run(tmp_path), [tmp_path / "rows.jsonl"], base, replace(SETTINGS, epochs=1)) == adapter
+    assert fit(*one) == adapter
     assert adapter.stat().st_mtime_ns == made
+
+
+def test_a_fit_can_begin_with_an_adapter(base: Path, tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows.jsonl", rows())
+    first = fit(Run(tmp_path), "one.safetensors", [tmp_path / "rows.jsonl"], base, SETTINGS)
+    model = adapted(base, SETTINGS)
+    restore(model, load_file(first), SETTINGS)
+    for name, tensor in exported(model, SETTINGS).items():
+        torch.testing.assert_close(tensor, load_file(first)[name])
+    still = replace(SETTINGS, rate=0.0, epochs=1)
+    second = fit(Run(tmp_path), "two.safetensors", [tmp_path / "rows.jsonl"], base, still, first)
+    for name, tensor in load_file(second).items():
+        torch.testing.assert_close(tensor, load_file(first)[name])
 
 
 def test_merging_gives_what_peft_computes(base: Path) -> None:

@@ -143,9 +143,9 @@ async def test_a_detail_that_differs_is_a_contradiction(
 @pytest.mark.parametrize(
     ("claim", "evidence"),
     [
-        ("The council refused to build the bridge.", "The council built the bridge in 1904."),
+        ("The company was a failure.", "The company was a great success."),
         ("The city lacks a railway station.", "The city has a railway station and two ports."),
-        ("The library is nowhere near the river.", "The library stands near the river."),
+        ("The bridge lacks a footpath.", "The bridge has a footpath and four lanes."),
     ],
 )
 async def test_the_nli_model_finds_contradictions_that_no_rule_names(
@@ -365,6 +365,34 @@ async def test_two_passages_of_two_subjects_do_not_bear_out_a_claim_of_one(check
     second = "Gustave Eiffel was buried in Hucknall beside his father."
     [together] = await checker.check([Pair(claim, f"{first}{JOINT}{second}")])
     assert together.verdict is not Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("Ada Lovelace was buried in Hucknall.", "Gustave Eiffel was buried in Hucknall beside his father."),
+        ("The museum was opened by the King of Norway.", "The museum was opened by the King of Sweden."),
+        ("The tower was built between 1887 and 1899.", "The tower was built from 1887 to 1889."),
+        ("It was sold for 5 million pounds sterling.", "It was sold for $5 million in 2004."),
+    ],
+)
+async def test_a_name_number_or_currency_in_anothers_place_is_not_supported(
+    checker: BuiltinChecker, claim: str, evidence: str
+) -> None:
+    assert (await judge(checker, claim, evidence)).verdict is not Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("It does not produce wine.", "No wine is produced there; it makes beer and cider."),
+        ("The town does not have a port.", "The town lacks a port."),
+    ],
+)
+async def test_a_denial_that_the_evidence_bears_out_in_other_words_is_supported(
+    checker: BuiltinChecker, claim: str, evidence: str
+) -> None:
+    assert (await judge(checker, claim, evidence)).verdict is Verdict.SUPPORTED
 
 
 async def test_what_carries_a_claim_and_what_it_lacks_are_shown(checker: BuiltinChecker) -> None:

@@ -18,9 +18,8 @@ _ROWS = [
     json.loads(line)
     for line in (Path(__file__).parent / "minimal_pairs.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-_MISSED = frozenset({"到场观众超过1.7万名。", "The river flooded 14 villages in 1954."})
-"""What the checker is known to get wrong: "over" is a word that the evidence lacks; and a true claim in words
-of its own falls just short of the threshold."""
+_MISSED = frozenset({"到场观众超过1.7万名。"})
+"""What the checker is known to get wrong: "over" is a word that the evidence lacks."""
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,7 @@ class BuiltinChecker:
         language = comparison.claim.language
         model = self._models[language]
         values = inputs(language, compared.values, told)
-        score = model.probability(values) * comparison.factor
+        score = model.probability(values) * comparison.factor(told.supported if told else 0.0)
         spans = carrying(comparison)
         if score >= model.threshold:
             return Judgement(Verdict.SUPPORTED, score, quote, "the evidence says it", carrying=spans)

@@ -11,7 +11,7 @@ from proxy.backends.checkers.builtin.matching import Found, matches
 from proxy.backends.checkers.builtin.months import exchanged_month
 from proxy.backends.checkers.builtin.polarity import denies, is_negation, negated_near
 from proxy.backends.checkers.builtin.quantities import Told
-from proxy.backends.checkers.builtin.rivals import rival_number
+from proxy.backends.checkers.builtin.rivals import rival_name, rival_number
 from proxy.backends.checkers.builtin.tokens import Token
 from proxy.backends.checkers.builtin.units import exchanged_unit
 from proxy.backends.checkers.builtin.words import HAN_PLACES
@@ -21,6 +21,12 @@ LEAST = 0.4
 _SHORT_HAN = 12
 """Content characters of a short Chinese claim; CiteCheck, which the regression learns from, has few."""
 _SHORT_HAN_RECALL = 0.8
+SAID = 0.6
+"""Share of a claim's words but numbers and names that a window must say to be about the same thing."""
+_ENTAILED = 0.9
+"""P(supported) by the NLI model from which on it may be another word that bears a claim's negation out."""
+_BORNE_OUT = 0.5
+"""The same of a number that is not in the evidence as such."""
 _DENIED = 0.25
 """What is left of the score of a claim that says the window's words with a "not" more or less."""
 
@@ -60,23 +66,39 @@ class Comparison:
             return denies(self.claim.tokens, self.found.tokens)
         return any(negations(self)) and all(is_negation(self.claim.tokens[at]) for at in self.lost)
 
-    @property
-    def unsaid(self) -> bool:
-        """Whether the evidence lacks what a claim turns on.
+    def unsaid(self, entailed: float) -> bool:
+        """Whether the evidence lacks what a claim turns on; `entailed` is the NLI model's P(supported).
 
-        In English most of the words, a negation, a unit or month, a number in whose place it has another one,
-        or all of a bare answer, whose question it may say. In Chinese a quantity, date or place, or nearly a
-        word of a short claim, in which the regression sees just a character missing.
+        In English most of the words, a negation or number (unless the model is sure of the claim), a unit or
+        month, a number or name in whose place it has another one, or all of a bare answer, whose question it
+        may say. In Chinese a quantity, date or place, or nearly a word of a short claim, in which the
+        regression sees just a character missing.
         """
         if self.conflict:
             return True
         if self.claim.language == "en":
-            renumbered = rival_number(self.claim.tokens, self.lost, self.found.tokens) is not None
-            return self.near_recall < LEAST or renumbered or negations(self)[0] or self._unanswered
+            negated = entailed < _ENTAILED and negations(self)[0]
+            return self.near_recall < LEAST or negated or self._exchanged(entailed) or self._unanswered
         if any(place in self.claim.text and not self._has(place) for place in HAN_PLACES):
             return True
         said = sum(self.matched[at] for at in self.content)
         return len(self.content) <= _SHORT_HAN and said < _SHORT_HAN_RECALL * len(self.content)
+
+    @property
+    def rest_said(self) -> float:
+        """Recall of the content words that are neither numbers nor names."""
+        tokens, weights = self.claim.tokens, self.claim.weights
+        rest = [at for at in self.content if tokens[at].kind not in ("number", "name")]
+        total = sum(weights[at] for at in rest)
+        return sum(weights[at] * self.matched[at] for at in rest) / total if total else 0.0
+
+    def _exchanged(self, entailed: float) -> bool:
+        """Whether a number or name of an English claim is likely another one."""
+        tokens, window = self.claim.tokens, self.found.tokens
+        if entailed < _BORNE_OUT and any(tokens[at].kind == "number" for at in self.lost):
+            return True
+        renamed = self.rest_said >= SAID and rival_name(tokens, self.lost, window) is not None
+        return renamed or rival_number(tokens, self.lost, window) is not None
 
     @property
     def _unanswered(self) -> bool:
@@ -87,10 +109,12 @@ class Comparison:
     def _has(self, place: str) -> bool:
         return place in self.found.text or all(pair in self.found.pairs for pair in pairwise(place))
 
-    @property
-    def factor(self) -> float:
-        """What the calibrated probability is multiplied by: rules for what the data have too little of."""
-        return self.leaning * (_DENIED if self.denied or self.unsaid else 1.0)
+    def factor(self, entailed: float = 0.0) -> float:
+        """What the calibrated probability is multiplied by: rules for what the data have too little of.
+
+        `entailed` is the NLI model's P(supported), 0 where it was not asked.
+        """
+        return self.leaning * (_DENIED if self.denied or self.unsaid(entailed) else 1.0)
 
     @property
     def leaning(self) -> float:

@@ -10,19 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from proxy.backends.checkers.builtin.comparison import Comparison
+from proxy.backends.checkers.builtin.comparison import SAID, Comparison
 from proxy.backends.checkers.builtin.conflicts import Conflict
 from proxy.backends.checkers.builtin.ensemble import INPUTS
 from proxy.backends.checkers.builtin.polarity import antonym, is_negation
-from proxy.backends.checkers.builtin.rivals import in_place, rival_number
+from proxy.backends.checkers.builtin.rivals import rival_name, rival_number
 from proxy.backends.checkers.builtin.tokens import Token
 
-_SAID = 0.6
-"""Share of the claim's other content words that the window must say before a conflict is called one."""
 _SAID_TURNED = 0.75
-"""The same before a negation or an opposite word, which are common enough to stand there by chance."""
-_SPELLING = 3
-"""Letters at the start that make two names spellings of one: "Hickam" and "Hickman" are no conflict."""
+"""As `SAID` before a negation or an opposite word, which are common enough to stand there by chance."""
 _DOUBT = 0.5
 """Probability from which a word counts as not borne out."""
 _MOST = 3
@@ -35,7 +31,7 @@ _ONE_GAP = math.log1p(1)
 
 def contradiction(comparison: Comparison) -> str | None:
     """What the evidence says otherwise, in a few words, or None where it only does not say the claim."""
-    if comparison.leaning < 1 or (said := _rest_said(comparison)) < _SAID:
+    if comparison.leaning < 1 or (said := comparison.rest_said) < SAID:
         return None
     conflict = _quantity_conflict(comparison) or _number_conflict(comparison) or _name_conflict(comparison)
     if conflict or said < _SAID_TURNED:
@@ -48,9 +44,11 @@ def contradicted(comparison: Comparison, values: Sequence[float], score: float) 
 
     P(not supported), which the calibrated score tells, times P(contradicted | not supported), which the NLI
     model does. The model learnt to tell the two apart from rule-made claims alone, and calls nearly every
-    other claim that fails contradicted: so 0 where the window lacks more than one run of the claim's words.
+    other claim that fails contradicted: so 0 where the window lacks more than one run of the claim's words,
+    or a number, of which the rule alone says whether the window has another one in its place.
     """
-    if comparison.leaning < 1 or values[_GAPS] > _ONE_GAP:
+    numberless = all(comparison.claim.tokens[at].kind != "number" for at in comparison.lost)
+    if comparison.leaning < 1 or values[_GAPS] > _ONE_GAP or not numberless:
         return 0.0
     against = values[_CONTRADICTED]
     return (1 - score) * against / (against + values[_UNSUPPORTED])
@@ -113,14 +111,6 @@ def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _rest_said(comparison: Comparison) -> float:
-    """Recall of the content words that are neither numbers nor names."""
-    rest = [at for at in comparison.content if comparison.claim.tokens[at].kind not in ("number", "name")]
-    weights = comparison.claim.weights
-    total = sum(weights[at] for at in rest)
-    return sum(weights[at] * comparison.matched[at] for at in rest) / total if total else 0.0
-
-
 def _quantity_conflict(comparison: Comparison) -> str | None:
     """Only where the window has one other value: of several it is not known which one is meant."""
     conflict, window = comparison.conflict, comparison.found.tokens
@@ -150,14 +140,11 @@ def _number_conflict(comparison: Comparison) -> str | None:
 
 
 def _name_conflict(comparison: Comparison) -> str | None:
-    tokens = comparison.claim.tokens
-    lost = [at for at in comparison.lost if tokens[at].kind == "name"]
-    if not lost or lost != list(range(lost[0], lost[-1] + 1)):
+    found = rival_name(comparison.claim.tokens, comparison.lost, comparison.found.tokens)
+    if found is None:
         return None
-    rival = in_place(tokens, lost[0], lost[-1] + 1, comparison.found.tokens)
-    if rival is None or rival.key[:_SPELLING] == tokens[lost[0]].key[:_SPELLING]:
-        return None
-    return f"names differ: {_text(comparison, lost[0], lost[-1] + 1)} / {_said(comparison, rival)}"
+    start, end, rival = found
+    return f"names differ: {_text(comparison, start, end)} / {_said(comparison, rival)}"
 
 
 def _opposite(comparison: Comparison) -> str | None:

@@ -9,6 +9,8 @@ from proxy.backends.checkers.builtin.tokens import Token
 
 _SLACK = 4
 _NEIGHBOURS = 2
+_SPELLING = 3
+"""Letters at the start that make two names spellings of one: "Hickam" and "Hickman" are no conflict."""
 _HEDGES = frozenset(
     "about around more less fewer than least most over under nearly almost roughly up".split()
 )
@@ -29,6 +31,23 @@ def rival_number(
         return None
     rival = in_place(claim, at, at + 1, window)
     return (at, rival) if rival and _is_year(claim[at]) == _is_year(rival) else None
+
+
+def rival_name(
+    claim: Sequence[Token], lost: Sequence[int], window: Sequence[Token]
+) -> tuple[int, int, Token] | None:
+    """The run of the claim's lost names, by its first index and that after its last, and the other name that
+    the window has in its place.
+
+    None where they stand in several places, or where the two may be spellings of one.
+    """
+    names = [at for at in lost if claim[at].kind == "name"]
+    if not names or names != list(range(names[0], names[-1] + 1)):
+        return None
+    rival = in_place(claim, names[0], names[-1] + 1, window)
+    if rival is None or rival.key[:_SPELLING] == claim[names[0]].key[:_SPELLING]:
+        return None
+    return names[0], names[-1] + 1, rival
 
 
 def in_place(claim: Sequence[Token], start: int, end: int, window: Sequence[Token]) -> Token | None:

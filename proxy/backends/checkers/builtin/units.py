@@ -37,7 +37,9 @@ _KNOWN = {
     for group in groups.split("|")
     for word in group.split()
 }
-_BEHIND = re.compile(r"[\s\u00a0-]{0,2}(?:degrees?\s)?(km/h|°[CF]|[^\W\d_]+)", re.IGNORECASE)
+_BEHIND = re.compile(
+    r"[\s\u00a0-]{0,2}(?:degrees?\s)?(km/h|°[CF]|pounds?\ssterling|[^\W\d_]+)", re.IGNORECASE
+)
 _SIGN = re.compile(r"[$€£¥₹](?=\s?$)")
 
 
@@ -59,7 +61,9 @@ def read_units(text: str, tokens: Sequence[Token]) -> Iterator[Measured]:
             continue
         if sign := _SIGN.search(text, max(0, token.start - 2), token.start):
             yield Measured(sign.start(), token.end, token.key, *_KNOWN[sign[0]])
-        elif (behind := _BEHIND.match(text, token.end)) and (known := _KNOWN.get(behind[1].lower())):
+        elif (behind := _BEHIND.match(text, token.end)) and (
+            known := _KNOWN.get(behind[1].lower().split()[-1])
+        ):
             yield Measured(token.start, behind.end(), token.key, *known)
 
 
