@@ -108,12 +108,12 @@ class Upstream:
         while self._left.acquire(blocking=False):
             pass
 
-    def wait_for_disconnect(self, timeout: float = 5.0) -> None:
+    def wait_for_disconnect(self, timeout: float = 30.0) -> None:
         """Until one more client has left before its answer's end (`await asyncio.to_thread(...)` it)."""
         if not self._left.acquire(timeout=timeout):
             raise AssertionError(f"no client disconnected within {timeout} s")
 
-    def wait_for_request(self, timeout: float = 5.0) -> None:
+    def wait_for_request(self, timeout: float = 30.0) -> None:
         """Until at least one request has come since `clear()`."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: bool(self.requests), timeout):

@@ -178,7 +178,7 @@ async def test_a_client_that_leaves_ends_the_upstreams_work(
     with socket.create_connection((address.host, address.port or 80)) as connection:
         connection.sendall(head + data)
         await asyncio.to_thread(upstream.wait_for_request)
-    await asyncio.to_thread(upstream.wait_for_disconnect, 2)
+    await asyncio.to_thread(upstream.wait_for_disconnect, 30)
 
 
 def test_large_bodies_go_through_whole(base_url: str, upstream: Upstream) -> None:

@@ -61,5 +61,5 @@ async def test_a_forwarded_answer_may_be_left_unread(http: HTTPUpstream, upstrea
     upstream.enqueue(Reply("Hello " * 100, pace=0.05))
     answer = await http.forward("completions", {"model": "m", "stream": True}, None)
     await answer.aclose()
-    await asyncio.to_thread(upstream.wait_for_disconnect, 2)
+    await asyncio.to_thread(upstream.wait_for_disconnect, 30)
     gc.collect()
