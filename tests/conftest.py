@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from tests.upstream import Upstream
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
+
+# A shell without job control starts jobs with SIGINT ignored, and what the tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
