@@ -11,6 +11,7 @@ from typing import Literal
 
 from evaluation.metrics import SEED
 from evaluation.rows import CorpusRow, DataError, held_out, read_corpus
+from proxy.backends.checkers.builtin.months import MONTHS
 from proxy.backends.checkers.builtin.tokens import language_of
 from proxy.steps.sentences import own_punkt, sentence_spans
 from proxy.types import Language, Pair
@@ -20,7 +21,7 @@ Kind = Literal["number", "date", "name", "negation"]
 EXCHANGED: tuple[Kind, ...] = ("number", "date", "name")
 """What counts as an exchanged detail. Denied sentences are drawn too, and are a matter of their own."""
 
-_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_MONTH = f"(?:{'|'.join(MONTHS)})"
 _DATE = re.compile(
     rf"(?<![\d.,])(?:1\d{{3}}|20\d\d)(?![\d,]|\.\d)|\d+(?=[年月日])|\d{{1,2}}(?= {_MONTH})|{_MONTH} \d{{1,2}}"
 )

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fitting.add_argument("--dropout", type=float, help="default 0; the papers' is 0.1")
     fitting.add_argument("--targets", nargs="+", help="the layers that get one (default: all linear ones)")
     fitting.add_argument("--rate", type=float, help="learning rate (default 0.0005)")
-    fitting.add_argument("--epochs", type=int, help="default 3")
+    fitting.add_argument("--epochs", type=int, help="default 2")
     fitting.add_argument("--seed", type=int, help="default 7")
 
 

@@ -46,8 +46,8 @@ _RULES = [
     *(
         Path(str(resources.files(builtin))) / f"{name}.py"
         for name in (
-            *("assertion", "claims", "excerpt", "frames", "numbers", "reading", "scaffolding", "tokens"),
-            *("windows", "words"),
+            *("assertion", "claims", "excerpt", "frames", "months", "numbers", "reading", "scaffolding"),
+            *("tokens", "windows", "words"),
         )
     ),
 ]

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from proxy.backends.checkers.builtin.months import MONTHS
 from proxy.backends.checkers.builtin.words import HAN_PLACES
 from proxy.types import Language
 
 Slot = Literal["number", "month", "name", "negation"]
 Pool = Mapping[tuple[Slot, str], Sequence[str]]
 
-_MONTHS = "January February March April May June July August September October November December".split()
 _NUMBER = re.compile(
     r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])|(?<![A-Za-z\d.,])\d{1,6}(?:\.\d{1,3})?(?!\.?\d|[A-Za-z])"
 )
@@ -125,7 +125,7 @@ def _pool(passages: Sequence[Passage], titles: Sequence[str]) -> Pool:
                     pool[kind, _shape(kind, sentence[start:end])].add(sentence[start:end])
     for title in titles:
         pool["name", _shape("name", title)].add(title)
-    pool["month", ""].update(_MONTHS)
+    pool["month", ""].update(MONTHS)
     return defaultdict(list, {shape: sorted(found) for shape, found in pool.items()})
 
 
@@ -134,7 +134,7 @@ def _slots(sentence: str, titles: Sequence[str]) -> Iterator[tuple[Slot, int, in
     for match in _NUMBER.finditer(sentence):
         yield "number", match.start(), match.end()
     for match in _NAME.finditer(sentence):
-        yield ("month" if match[0] in _MONTHS else "name"), match.start(), match.end()
+        yield ("month" if match[0] in MONTHS else "name"), match.start(), match.end()
     for match in _TITLE.finditer(sentence) if titles else ():
         yield "name", match.start(), match.end()
     for title in titles:

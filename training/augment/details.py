@@ -8,9 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-_MONTHS = "January February March April May June July August September October November December".split()
+from proxy.backends.checkers.builtin.months import MONTHS
+from proxy.backends.checkers.builtin.numbers import ONES
+
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_COUNTS = "two three four five six seven eight nine ten eleven twelve".split()
+_COUNTS = tuple(ONES)[2:13]
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _PEOPLES = (
     "American British English Scottish Irish Canadian Australian Indian Chinese Japanese Korean French "
@@ -53,7 +55,7 @@ _NOT_NAMES = frozenset(
     "Where Why How Then Later Today Other Another Such Despite Following Until Upon Within Without".split()
 )
 _CLOSED = {
-    "month": _MONTHS,
+    "month": MONTHS,
     "day": _DAYS,
     "count": _COUNTS,
     "ordinal": _ORDINALS,

@@ -6,12 +6,12 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-).split()
+from proxy.backends.checkers.builtin.months import MONTHS
+from proxy.backends.checkers.builtin.numbers import ONES
+
+_SMALL = (*ONES, "twenty")
 _VALUES = {word: str(value) for value, word in enumerate(_SMALL)}
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_MONTHS = "|".join(MONTHS)
 _MONTH_DAY = re.compile(rf"\b({_MONTHS}) (\d{{1,2}}), (\d{{4}})\b,?")
 _DAY_MONTH = re.compile(rf"\b(\d{{1,2}}) ({_MONTHS}) (\d{{4}})\b")
 _GROUPED = re.compile(r"(?<![\w.,=])\d{1,3}(?:,\d{3})+(?![\w,]|\.\d)")

@@ -359,6 +359,28 @@ async def test_a_claim_whose_parts_two_passages_say_is_supported_by_both(
     assert together.verdict is Verdict.SUPPORTED
 
 
+async def test_parts_that_one_passage_says_far_apart_count_no_more_beside_another(
+    checker: BuiltinChecker,
+) -> None:
+    claim = "Ada Lovelace was born in London in 1815 and was buried in Hucknall beside her father the poet."
+    both = (
+        f"Ada Lovelace was born in London in 1815. {NOISE * 20} "
+        "Ada Lovelace was buried in Hucknall beside her father the poet."
+    )
+    alone, beside = await checker.check([Pair(claim, both), Pair(claim, f"{both}{JOINT}{NOISE}")])
+    assert beside.verdict is alone.verdict
+    assert beside.score == pytest.approx(alone.score, abs=0.01)
+
+
+async def test_a_place_in_another_passage_bears_nothing_out(checker: BuiltinChecker) -> None:
+    claim, evidence = "这首诗出自中国诗人之手。", "这首诗出自一位诗人之手，写于一个冬日的夜晚。"
+    alone, beside = await checker.check(
+        [Pair(claim, evidence), Pair(claim, f"{evidence}{JOINT}中国的长城全长8851.8公里。")]
+    )
+    assert alone.verdict is not Verdict.SUPPORTED
+    assert beside.score == pytest.approx(alone.score, abs=0.01)
+
+
 async def test_two_passages_of_two_subjects_do_not_bear_out_a_claim_of_one(checker: BuiltinChecker) -> None:
     claim = "Ada Lovelace was born in London in 1815 and was buried in Hucknall."
     first = "Ada Lovelace was born in London in 1815. Her mother was fond of mathematics."

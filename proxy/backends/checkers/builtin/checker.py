@@ -100,7 +100,10 @@ class BuiltinChecker:
                 pieces.setdefault(question.owner, []).append(answer)
             else:
                 whole.append(answer)
-        return [_together(one, pieces.get(at, ())) for at, one in enumerate(whole)]
+        return [
+            _together(one, pieces.get(at, ()), pair.evidence)
+            for at, (one, pair) in enumerate(zip(whole, pairs, strict=True))
+        ]
 
     def _answers(self, reading: Reading, pairs: Sequence[Pair]) -> list[Judgement]:
         """The border: a text that we stumble over leaves its own pair UNVERIFIED, a model that fails all that
@@ -170,11 +173,16 @@ def _questions(at: int, pair: Pair) -> Iterator[_Question]:
             yield _Question(at, replace(pair, claim=part), is_part=True)
 
 
-def _together(whole: Judgement, pieces: Sequence[Judgement]) -> Judgement:
-    """The claim's own judgement, or, where each of its parts is borne out, that of the weakest part."""
+def _together(whole: Judgement, pieces: Sequence[Judgement], evidence: str) -> Judgement:
+    """The claim's own judgement, or, where its parts are borne out by several pages, that of the weakest.
+
+    Where one page bears out all parts the claim's own stands, since that page was held against all of it.
+    """
     if whole.verdict is Verdict.SUPPORTED or not pieces:
         return whole
     if any(piece.verdict is not Verdict.SUPPORTED for piece in pieces):
+        return whole
+    if len({evidence.count(_PAGE_BREAK, 0, piece.quote[0]) for piece in pieces if piece.quote}) < 2:
         return whole
     weakest = min(pieces, key=lambda piece: piece.score)
     spans = tuple(sorted({span for piece in pieces for span in piece.carrying}))

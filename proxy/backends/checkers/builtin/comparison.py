@@ -107,7 +107,9 @@ class Comparison:
         return bool(own) and not any(self.matched[at] for at in own)
 
     def _has(self, place: str) -> bool:
-        return place in self.found.text or all(pair in self.found.pairs for pair in pairwise(place))
+        """Whether a place stands in what the claim may be put together from, not anywhere in the evidence."""
+        said = "".join(token.key for token in self.scope)
+        return place in said or all(pair in self.found.pairs for pair in pairwise(place))
 
     def factor(self, entailed: float = 0.0) -> float:
         """What the calibrated probability is multiplied by: rules for what the data have too little of.

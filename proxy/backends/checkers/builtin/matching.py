@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from proxy.backends.checkers.builtin.numbers import agrees
 from proxy.backends.checkers.builtin.tokens import Token
+from proxy.backends.checkers.builtin.windows import KIN
 
-_PREFIX = 5
 _MOST = 200
 """Numbers and names of a window that a claim's are held against one by one; equal ones are found anyway."""
 _KINSHIP = 0.6
@@ -52,7 +52,7 @@ def read_window(text: str, tokens: Sequence[Token], title: Sequence[Token]) -> F
         pairs=frozenset((one.key, other.key) for part in (tokens, title) for one, other in pairwise(part)),
         places=places,
         numbers=tuple(dict.fromkeys(token.key for token in both if token.kind == "number"))[:_MOST],
-        prefixes=frozenset(key[:_PREFIX] for key in keys if len(key) > _PREFIX),
+        prefixes=frozenset(key[:KIN] for key in keys if len(key) > KIN),
         names=names,
         initials=frozenset(_initials(both)),
     )
@@ -73,7 +73,7 @@ def matches(tokens: Sequence[Token], found: Found) -> list[float]:
         elif token.kind == "name":
             matched.append(float(token.key in found.initials or _same_name(token.key, known)))
         else:
-            kin = len(token.key) >= _PREFIX and token.key[:_PREFIX] in found.prefixes
+            kin = len(token.key) >= KIN and token.key[:KIN] in found.prefixes
             matched.append(_KINSHIP if kin and token.kind == "word" else 0.0)
     return matched
 

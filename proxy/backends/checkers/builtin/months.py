@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from proxy.backends.checkers.builtin.conflicts import Conflict
 
-_MONTHS = {
-    name[:3]: number
-    for number, name in enumerate(
-        "january february march april may june july august september october november december".split(), 1
-    )
-}
+MONTHS = tuple(
+    "January February March April May June July August September October November December".split()
+)
+_NUMBERS = {name[:3].lower(): number for number, name in enumerate(MONTHS, 1)}
 _MONTH = (
     r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
     r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b"
@@ -55,4 +53,4 @@ def exchanged_month(claim: str, evidence: str, start: int, end: int) -> Conflict
 
 
 def _number(match: re.Match[str]) -> int:
-    return _MONTHS[match["month"][:3].lower()]
+    return _NUMBERS[match["month"][:3].lower()]

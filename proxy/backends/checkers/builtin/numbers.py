@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 Ones = Mapping[str, int]
+"""Words or characters and the number that each stands for."""
 
-_ONES: Ones = {
+ONES: Ones = {
     word: value
     for value, word in enumerate(
         """
@@ -54,7 +55,7 @@ _LARGE = 6
 _LONGEST = 30
 """Digits of the longest number that is read as a value; a longer one is compared as it is written."""
 
-NUMBER_WORDS = frozenset({**_ONES, **_TENS, **_SCALES, **_ORDINALS})
+NUMBER_WORDS = frozenset({**ONES, **_TENS, **_SCALES, **_ORDINALS})
 HAN_NUMERALS = "".join({**_HAN_DIGITS, **_HAN_UNITS, **_HAN_SCALES})
 
 
@@ -104,10 +105,10 @@ def read_number(words: Sequence[str]) -> tuple[str, int] | None:
     taken = 1
     if first in _TENS:
         value = Decimal(_TENS[first])
-        if len(words) > 1 and 0 < _ONES.get(words[1], 0) < 10:
-            value, taken = value + _ONES[words[1]], 2
-    elif first in _ONES:
-        value = Decimal(_ONES[first])
+        if len(words) > 1 and 0 < ONES.get(words[1], 0) < 10:
+            value, taken = value + ONES[words[1]], 2
+    elif first in ONES:
+        value = Decimal(ONES[first])
     elif first.startswith("#") and len(first) <= _LONGEST:
         value = Decimal(first[1:])
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
-from unicodedata import combining, normalize
+from unicodedata import category, normalize
 
 from proxy.backends.checkers.builtin.numbers import (
     HAN_NUMERALS,
@@ -30,10 +30,15 @@ class Token(NamedTuple):
 
 
 _CJK = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
+_MARKS = "".join(chr(code) for code in range(0x300, 0x10000) if category(chr(code)) in ("Mn", "Mc", "Me"))
+"""Accents and vowel signs that are characters of their own, as decomposed text (PDFs, macOS) has them."""
+_JOINERS = "\u00ad\u200c\u200d\u2060"
+"""The soft hyphen, and what else is inside a word and not seen."""
+_LETTER = rf"[^\W\d_{_CJK}]"
 _MEASURES = "个個名次年月日岁歲天位人种種部条條家所座届场場只件号號周倍代级級层層分米度集章点點元块块"
 _TOKEN = re.compile(
-    rf"""(?P<word>[^\W\d_{_CJK}]+)
-    |(?P<percent>百分之(?=[\d{HAN_NUMERALS}])(?!百分之))
+    rf"""(?P<percent>百分之(?=[\d{HAN_NUMERALS}])(?!百分之)|(?<!\w)[Pp]er\s[Cc]ent\b)
+    |(?P<word>{_LETTER}+(?:[{_MARKS}{_JOINERS}]+{_LETTER}*)*)
     |(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?)(?P<suffix>(?:st|nd|rd|th|s)\b)?
     |(?P<numeral>第?[{HAN_NUMERALS}]{{2,30}}|第[{HAN_NUMERALS}]|[二两三四五六七八九十](?=[{_MEASURES}]))
     |(?P<filler>约(?=\s?[\d{HAN_NUMERALS}])|{"|".join(sorted(HAN_FILLERS, key=len, reverse=True))})
@@ -42,7 +47,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _HAN = re.compile(f"[{_CJK}]")
-_WORD = re.compile(rf"[^\W\d_{_CJK}]+")
+_WORD = re.compile(rf"{_LETTER}+")
 _WIDE = {
     code: code - 0xFEE0 for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
 }
@@ -89,9 +94,9 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
-def _without_accents(word: str) -> str:
-    """Latin letters without their marks; a word of another script, or all marks, stays what it is."""
-    return "".join(char for char in normalize("NFKD", word) if not combining(char)) or word
+def _without_marks(word: str) -> str:
+    """A word's letters alone: "bolívar" is "bolivar", whether the accent is a character of its own or not."""
+    return "".join(char for char in normalize("NFKD", word) if char.isalnum()) or word
 
 
 def tokenize(text: str) -> list[Token]:
@@ -114,7 +119,7 @@ def _token(match: re.Match[str]) -> Token:
         if lower in STOP_WORDS and (len(word) > 2 or not word.isupper()):
             return Token(lower, start, end, "stop")
         return Token(
-            stem(lower if lower.isascii() else _without_accents(lower)),
+            stem(lower if lower.isascii() else _without_marks(lower)),
             start,
             end,
             "word" if word[0].islower() else "name",

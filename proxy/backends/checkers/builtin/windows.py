@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from proxy.backends.checkers.builtin.tokens import Token, tokenize
@@ -21,6 +22,9 @@ _LONG, _SHORT_SENTENCE = 120, 5
 """A claim of more than so many tokens may be put together of sentences that are as short as that."""
 _LONGEST = 80
 """Tokens of the longest sentence that is kept whole: a table or a page without a full stop is cut."""
+KIN = 5
+"""Letters with which two forms of a word begin alike ("nation", "national")."""
+_EQUAL = 1e-9
 _WIDENING = 0.03
 """What each further sentence must add, as a share of the claim: a narrow window is wanted."""
 
@@ -115,25 +119,53 @@ def claim_units(tokens: Sequence[Token], weights: Sequence[float]) -> dict[Unit,
 def best_window(units: Mapping[Unit, float], tokens: int, evidence: EvidenceView) -> Window | None:
     """The run of sentences with the greatest weight of the claim's `units`, None where there are none.
 
-    Runs of one to three sentences are tried, and longer ones for a claim of many `tokens`. Linear in both.
+    Runs of one to three sentences of a page are tried, and longer ones for a claim of many `tokens`, up to
+    the whole page. Of runs that say as much the shortest are taken, of these the one with most words like the
+    claim's ("European" for "Europe"), else the first. Linear in both.
     """
     own = frozenset(units)
     hits = [tuple(own & sentence) for sentence in evidence.units]
     if not hits:
         return None
-    wide = [math.ceil(tokens / _TOKENS_PER_SENTENCE)]
+    widths = {*_WIDTHS, math.ceil(tokens / _TOKENS_PER_SENTENCE)}
     if tokens > _LONG:
-        wide.append(min(len(hits), math.ceil(tokens / _SHORT_SENTENCE)))
-    widths = {width for width in (*_WIDTHS, *wide) if width <= len(hits)}
+        widths.add(math.ceil(tokens / _SHORT_SENTENCE))
     toll = _WIDENING * sum(units.values())
-    best, best_score = Window(0, 0), -math.inf
-    for width in sorted(widths):
-        for first, weight in enumerate(_run_weights(units, hits, width)):
-            score = weight - toll * (min(width, 3) - 1)
-            one_page = evidence.pages[first] == evidence.pages[first + width - 1]
-            if one_page and score > best_score + 1e-9:
-                best, best_score = Window(first, first + width - 1), score
-    return best
+    best, best_score = [Window(0, 0)], -math.inf
+    for start, end in _page_spans(evidence.pages):
+        for width in sorted({min(width, end - start) for width in widths}):
+            for first, weight in enumerate(_run_weights(units, hits[start:end], width), start):
+                score = weight - toll * (min(width, 3) - 1)
+                if score > best_score + _EQUAL:
+                    best, best_score = [], score
+                if score > best_score - _EQUAL:
+                    best.append(Window(first, first + width - 1))
+    return best[0] if len(best) == 1 else max(best, key=partial(_aptness, units, evidence))
+
+
+def _page_spans(pages: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The sentences of each page, given the page of each."""
+    start = 0
+    for at in range(1, len(pages) + 1):
+        if at == len(pages) or pages[at] != pages[start]:
+            yield start, at
+            start = at
+
+
+def _aptness(units: Mapping[Unit, float], evidence: EvidenceView, run: Window) -> tuple[int, float]:
+    """How short the run is, then the weight of the claim's long words that it has in any form."""
+    said = {
+        key[:KIN]
+        for sentence in evidence.units[run.first : run.last + 1]
+        for key in sentence
+        if isinstance(key, str)
+    }
+    like = sum(
+        weight
+        for key, weight in units.items()
+        if isinstance(key, str) and len(key) >= KIN and not key.startswith("#") and key[:KIN] in said
+    )
+    return run.first - run.last, like
 
 
 def _run_weights(units: Mapping[Unit, float], hits: Sequence[Sequence[Unit]], width: int) -> Iterator[float]:
