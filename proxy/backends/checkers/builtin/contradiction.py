@@ -8,7 +8,9 @@ NLI model may still call an English claim contradicted, if the window lacks one 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from proxy.backends.checkers.builtin.comparison import SAID, Comparison
 from proxy.backends.checkers.builtin.conflicts import Conflict
@@ -88,14 +90,16 @@ def missing(
     comparison: Comparison, doubted: Sequence[tuple[int, int, float]], end: int
 ) -> tuple[tuple[int, int], ...]:
     """The spans of the claim's first `end` code points that nothing bears out: words that the window lacks,
-    and those that the NLI model has `doubted` (spans with a probability)."""
+    and those that the NLI model has `doubted` (spans with a probability). Sorts, else linear in the claim."""
     tokens = comparison.claim.tokens
+    spans = sorted((start, stop) for start, stop, p in doubted if p >= _DOUBT)
+    starts, furthest = [start for start, _ in spans], list(accumulate((stop for _, stop in spans), max))
     lost = [(tokens[at].start, tokens[at].end) for at in comparison.lost]
     lost += [(one.claimed.start, one.claimed.end) for one in (comparison.conflict,) if one]
     lost += [
         (token.start, token.end)
         for token in tokens
-        if any(start < token.end and stop > token.start and p >= _DOUBT for start, stop, p in doubted)
+        if (before := bisect_left(starts, token.end)) and furthest[before - 1] > token.start
     ]
     return _joined(span for span in sorted(set(lost)) if span[1] <= end)
 
