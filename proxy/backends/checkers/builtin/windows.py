@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -140,7 +140,7 @@ def best_window(units: Mapping[Unit, float], tokens: int, evidence: EvidenceView
                     best, best_score = [], score
                 if score > best_score - _EQUAL:
                     best.append(Window(first, first + width - 1))
-    return best[0] if len(best) == 1 else max(best, key=partial(_aptness, units, evidence))
+    return best[0] if len(best) == 1 else max(best, key=partial(_aptness, _beginnings(units), evidence))
 
 
 def _page_spans(pages: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -152,20 +152,24 @@ def _page_spans(pages: Sequence[int]) -> Iterator[tuple[int, int]]:
             start = at
 
 
-def _aptness(units: Mapping[Unit, float], evidence: EvidenceView, run: Window) -> tuple[int, float]:
+def _beginnings(units: Mapping[Unit, float]) -> dict[str, float]:
+    """What a claim's long words count by their first `KIN` letters."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for key, weight in units.items():
+        if isinstance(key, str) and len(key) >= KIN and not key.startswith("#"):
+            found[key[:KIN]] += weight
+    return found
+
+
+def _aptness(beginnings: Mapping[str, float], evidence: EvidenceView, run: Window) -> tuple[int, float]:
     """How short the run is, then the weight of the claim's long words that it has in any form."""
     said = {
         key[:KIN]
         for sentence in evidence.units[run.first : run.last + 1]
         for key in sentence
-        if isinstance(key, str)
+        if isinstance(key, str) and key[:KIN] in beginnings
     }
-    like = sum(
-        weight
-        for key, weight in units.items()
-        if isinstance(key, str) and len(key) >= KIN and not key.startswith("#") and key[:KIN] in said
-    )
-    return run.first - run.last, like
+    return run.first - run.last, math.fsum(beginnings[key] for key in said)
 
 
 def _run_weights(units: Mapping[Unit, float], hits: Sequence[Sequence[Unit]], width: int) -> Iterator[float]:
