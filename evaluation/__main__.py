@@ -14,6 +14,7 @@ from evaluation.commands import (
     felm,
     halueval,
     halueval_qa,
+    made,
     noise,
     refchecker,
     swaps,
@@ -41,6 +42,7 @@ class Command(Protocol):
 _MODULES: tuple[Command, ...] = (
     checkers,
     swaps,
+    made,
     noise,
     wikiretr,
     felm,
