@@ -37,10 +37,10 @@ def nested(figures: Figures | Mapping[str, Interval]) -> dict[str, Any]:
     return tree
 
 
-def failures(unverified: int) -> str:
-    """A line on pairs that the checker failed on, where there are any: they would pass for refused claims."""
+def failures(unverified: int, counted: str = "not supported") -> str:
+    """A line on pairs that the checker failed on, where there are any: what they are counted as."""
     return (
-        f"\nThe checker failed on {unverified:,} of the pairs; they count as not supported.\n"
+        f"\nThe checker failed on {unverified:,} of the pairs; they count as {counted}.\n"
         if unverified
         else ""
     )

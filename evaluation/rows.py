@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from proxy.backends.checkers.builtin.tokens import language_of
 from proxy.errors import VouchError
-from proxy.types import Pair, Verdict
+from proxy.types import Language, Pair, Verdict
 
 Label = Literal["supported", "contradicted", "unsupported", "not_supported"]
 """`not_supported` where the source does not tell contradicted from unsupported."""
@@ -20,6 +21,8 @@ Label = Literal["supported", "contradicted", "unsupported", "not_supported"]
 _TITLE = re.compile(r"\A(?:\(meta data\) TITLE|Title): ([^\n]*)\n+")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TENTHS = 10
+_TOLD_BY = 100
+"""Texts that the language of a corpus is told by."""
 
 
 class DataError(VouchError):
@@ -116,6 +119,11 @@ def share_of(title: str) -> Share:
 def held_out(title: str) -> bool:
     """Whether passages of that title are for measuring only: nothing that is made has any of them."""
     return share_of(title) == "measure"
+
+
+def language_among(texts: Sequence[str]) -> Language:
+    """The language of a corpus, told by its first texts."""
+    return language_of(" ".join(texts[:_TOLD_BY]))
 
 
 def explain(error: ValidationError) -> str:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from evaluation.metrics import SEED
-from evaluation.rows import CorpusRow, DataError, held_out, read_corpus
+from evaluation.rows import CorpusRow, DataError, held_out, language_among, read_corpus
 from proxy.backends.checkers.builtin.months import MONTHS
-from proxy.backends.checkers.builtin.tokens import language_of
 from proxy.steps.sentences import own_punkt, sentence_spans
 from proxy.types import Language, Pair
 from training.swaps import Passage, Slot, Swap, make_swaps
@@ -26,8 +25,6 @@ _DATE = re.compile(
     rf"(?<![\d.,])(?:1\d{{3}}|20\d\d)(?![\d,]|\.\d)|\d+(?=[年月日])|\d{{1,2}}(?= {_MONTH})|{_MONTH} \d{{1,2}}"
 )
 """A year, or the day or month of a date. Any number from 1000 to 2099 without a comma counts."""
-_TOLD_BY = 100
-"""Passages that the language is told by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def draw_swapped(path: Path, count: int) -> Sample:
     """At most `count` sentences, one a passage; the same for the same arguments. Raises `DataError`."""
     rows = [row for row in read_corpus(path) if held_out(row.title)]
     random.Random(SEED).shuffle(rows)
-    language = language_of(" ".join(row.text for row in rows[:_TOLD_BY]))
+    language = language_among([row.text for row in rows])
     swaps = make_swaps(_passages(rows), language, count, SEED)
     swapped = tuple(_swapped(*two) for two in zip(swaps[::2], swaps[1::2], strict=True))
     if not any(one.kind in EXCHANGED for one in swapped):

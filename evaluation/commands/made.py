@@ -23,8 +23,7 @@ from evaluation.options import (
     add_resamples_argument,
 )
 from evaluation.report import Report
-from evaluation.rows import DataError
-from proxy.backends.checkers.builtin.tokens import language_of
+from evaluation.rows import DataError, language_among
 from proxy.config import load
 from proxy.protocols import Checker
 from proxy.types import Pair
@@ -37,13 +36,12 @@ NAME = "made"
 HELP = "claims made by rule of a corpus, restated or made wrong: the share of each kind that is judged right"
 
 _COUNT = 1000
-_TOLD_BY = 100
-"""Passages that the language is told by."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows of one kind: `right` is the share that was called what it is, supported or not."""
+    """Rows of one kind: `right` is the share that was called what it is, supported or not; a row that the
+    checker failed on never is."""
 
     kind: str
     supported: bool
@@ -90,9 +88,9 @@ def draw_made(path: Path, count: int) -> list[Made]:
     Raises `DataError` where there are none.
     """
     passages = passages_of(path, "measure")
-    language = language_of(" ".join(one.text for one in passages[:_TOLD_BY]))
+    language = language_among([one.text for one in passages])
     make = make_chinese if language == "zh" else from_passages
-    rows = list(make(passages, count, SEED))
+    rows = make(passages, count, SEED)[:count]
     if len({row.label == "supported" for row in rows}) < 2:
         raise DataError(f"{path}: no claims can be made of the held-out tenth of its titles.")
     return rows
@@ -102,7 +100,7 @@ async def _measure(checker: Checker, path: Path, rows: Sequence[Made], options: 
     pairs = [Pair(row.claim, row.evidence, title=row.title) for row in rows]
     judged = await judge(checker, pairs, len(pairs), path.name)
     supported = np.array([row.label == "supported" for row in rows])
-    right = judged.called == supported
+    right = (judged.called == supported) & ~judged.failed
     kinds = np.array([row.kind for row in rows])
 
     def group(kind: str, truth: bool, of: Flags) -> Group:
@@ -156,4 +154,4 @@ def _as_markdown(done: Sequence[Told]) -> str:
     ]
     text = table(["corpus", "supported?", "kind", "rows", "judged right"], rows)
     head = f"Checker `{done[0].checker}`; 95% bootstrap intervals in brackets.\n\n"
-    return head + text + failures(sum(one.unverified for one in done))
+    return head + text + failures(sum(one.unverified for one in done), "judged wrong")

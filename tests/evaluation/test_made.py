@@ -9,9 +9,12 @@ import pytest
 
 from evaluation.__main__ import main
 from evaluation.commands.made import draw_made
+from evaluation.metrics import SEED
 from tests.behaviours import Reply, Status
 from tests.evaluation.files import held_out_titles, judge_config, town_passages, write_lines
 from tests.upstream import Upstream
+from training.augment.chinese import make_chinese
+from training.augment.corpora import passages_of
 
 PLACES = "杭州 苏州 长沙 昆明 西安 大连 青岛 厦门 福州 南昌 合肥 太原 兰州 贵阳 南宁 海口 成都 武汉".split()
 
@@ -44,7 +47,7 @@ def test_only_held_out_passages_are_drawn_from(corpus: Path) -> None:
 
 
 def test_a_chinese_corpus_is_changed_by_chinese_rules(chinese: Path) -> None:
-    assert {"literal", "date"} & {row.kind for row in draw_made(chinese, 60)}
+    assert draw_made(chinese, 60) == make_chinese(passages_of(chinese, "measure"), 60, SEED)
 
 
 def test_the_share_that_is_judged_right_comes_out_by_kind(
@@ -72,7 +75,7 @@ def test_a_corpus_of_which_nothing_can_be_made_is_refused(
     assert "no claims can be made" in capsys.readouterr().err
 
 
-def test_rows_that_the_checker_fails_on_are_told(
+def test_rows_that_the_checker_fails_on_are_judged_wrong(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Upstream() as upstream:
@@ -80,5 +83,14 @@ def test_rows_that_the_checker_fails_on_are_told(
         upstream.answer = lambda _: Reply("Neutral")
         config = judge_config(tmp_path, upstream)
         arguments = ["--checker", "llm", "--config", str(config), "--count", "4", "--resamples", "20"]
+        assert main(["made", "--corpus", str(corpus), *arguments, "--json"]) == 0
+        line = json.loads(capsys.readouterr().out)
+        whole = {one["supported"]: one for one in line["groups"] if one["kind"] == "all"}
+        upstream.answer = lambda _: Status(500)
         assert main(["made", "--corpus", str(corpus), *arguments]) == 0
-    assert "The checker failed on 1 of the pairs" in capsys.readouterr().out
+    assert line["unverified"] == 1
+    assert whole[True]["right"] == 0
+    assert whole[False]["right"] == (1 if draw_made(corpus, 4)[0].label == "supported" else 0.5)
+    out = capsys.readouterr().out
+    assert "The checker failed on 4 of the pairs; they count as judged wrong." in out
+    assert f"| {corpus} | not | all | 2 | 0.000 [0.000, 0.000] |" in out
