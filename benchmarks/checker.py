@@ -3,8 +3,9 @@
     python -m benchmarks.checker --corpus FILE.jsonl [--replies 20]
 
 The claims are sentences of the corpus, the passages the one that a claim is from and four beside it: what
-retrieval brings. Each reply has other claims. In turns with it, the same cross-encoder called naively: in
-fp32, on whole passages, padded to the longest, one reply at a time. The last figure is one very long pair.
+retrieval brings. A Chinese corpus is cut into passages of 170 characters. Each reply has other claims. In
+turns with it, the same cross-encoder called naively: in fp32, on whole passages, padded to the longest, one
+reply at a time. The last figure is one very long pair.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import json
 import resource
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -27,22 +29,44 @@ from proxy.backends.checkers.builtin import nli
 from proxy.backends.checkers.builtin.alignment import AlignedEncoder, load_base
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.builtin.tensors import join, stacked
-from proxy.backends.models import packaged_folder
+from proxy.backends.checkers.builtin.tokens import language_of
 from proxy.steps.sentences import sentence_spans
-from proxy.types import Pair
+from proxy.types import Language, Pair
 
-CLAIMS, PASSAGES, WORDS = 10, 5, 100
+CLAIMS, PASSAGES = 10, 5
+WORDS: Mapping[Language, int] = {"en": 100, "zh": 170}
+"""Of a passage; in Chinese characters, which say as much."""
 LONG_CLAIM_WORDS, LONG_EVIDENCE_WORDS = 12_000, 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A corpus as one text, in words, or in characters of a Chinese one."""
+
+    words: Sequence[str]
+    language: Language
+
+    def piece(self, start: int, end: int) -> str:
+        """The words from `start` to `end` as text."""
+        return (" " if self.language == "en" else "").join(self.words[start:end])
+
+
+def read(corpus: Path) -> Text:
+    """The text of a .jsonl file."""
+    texts = [json.loads(line)["text"] for line in corpus.read_text(encoding="utf-8").splitlines()]
+    language = language_of(texts[0])
+    return Text(" ".join(texts).split() if language == "en" else "".join(texts), language)
 
 
 class Naive:
     """The cross-encoder without anything around it: every pair whole, all padded to the longest."""
 
-    def __init__(self) -> None:
-        adapter = resources.files(nli.__package__).joinpath(nli.ADAPTER).read_bytes()
-        self.model: AlignedEncoder = load_base(packaged_folder()).eval()
+    def __init__(self, language: Language) -> None:
+        adapter = resources.files(nli.__package__).joinpath(nli.ADAPTERS[language]).read_bytes()
+        base = nli.base_folder(language)
+        self.model: AlignedEncoder = load_base(base).eval()
         nli.merge(self.model, load_tensors(adapter))
-        self.tokenizer = AutoTokenizer.from_pretrained(packaged_folder())
+        self.tokenizer = AutoTokenizer.from_pretrained(base)
 
     def check(self, pairs: Sequence[Pair]) -> list[list[float]]:
         """Probabilities of the classes, in one batch."""
@@ -57,10 +81,10 @@ class Naive:
         return found
 
 
-def replies(texts: Sequence[str], count: int) -> list[list[Pair]]:
+def replies(text: Text, count: int) -> list[list[Pair]]:
     """The pairs of each reply."""
-    words = " ".join(texts).split()
-    passages = [" ".join(words[at : at + WORDS]) for at in range(0, len(words) - WORDS, WORDS)]
+    size = WORDS[text.language]
+    passages = [text.piece(at, at + size) for at in range(0, len(text.words) - size, size)]
     claims = [(at, passage[slice(*sentence_spans(passage)[1])]) for at, passage in enumerate(passages)
               if len(sentence_spans(passage)) > 2]  # fmt: skip
     return [
@@ -73,16 +97,15 @@ def replies(texts: Sequence[str], count: int) -> list[list[Pair]]:
     ]
 
 
-async def measure(texts: Sequence[str], count: int) -> dict[str, float]:
+async def measure(text: Text, count: int) -> dict[str, float]:
     """The figures by name."""
-    checker, naive = BuiltinChecker(), Naive()
-    words = " ".join(texts).split()
-    long = Pair(" ".join(words[:LONG_CLAIM_WORDS]), " ".join(words[:LONG_EVIDENCE_WORDS]))
+    checker, naive = BuiltinChecker(), Naive(text.language)
+    long = Pair(text.piece(0, LONG_CLAIM_WORDS), text.piece(0, LONG_EVIDENCE_WORDS))
     ours: list[float] = []
     theirs: list[float] = []
     try:
-        await checker.check(replies(texts, count + 1)[-1])
-        for pairs in replies(texts, count):
+        await checker.check(replies(text, count + 1)[-1])
+        for pairs in replies(text, count):
             begun = time.perf_counter()
             await checker.check(pairs)
             ours.append(time.perf_counter() - begun)
@@ -105,10 +128,10 @@ async def measure(texts: Sequence[str], count: int) -> dict[str, float]:
     }
 
 
-async def memory(texts: Sequence[str]) -> float:
+async def memory(pairs: Sequence[Pair]) -> float:
     """MB that the process has held at most, after one reply and nothing else."""
     checker = BuiltinChecker()
-    await checker.check(replies(texts, 1)[0])
+    await checker.check(pairs)
     checker.close()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -119,10 +142,8 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="a .jsonl with text")
     parser.add_argument("--replies", type=int, default=20)
     options = parser.parse_args()
-    lines = options.corpus.read_text(encoding="utf-8").splitlines()
-    texts = [json.loads(line)["text"] for line in lines]
-    print(f"{'memory (MB)':24} {asyncio.run(memory(texts)):8.1f}")
-    for name, figure in asyncio.run(measure(texts, options.replies)).items():
+    print(f"{'memory (MB)':24} {asyncio.run(memory(replies(read(options.corpus), 1)[0])):8.1f}")
+    for name, figure in asyncio.run(measure(read(options.corpus), options.replies)).items():
         print(f"{name:24} {figure:8.1f}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 Json = dict[str, Any]
 Vectors = NDArray[np.float32]
 Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 RetrievalMode = Literal["dense", "lexical", "hybrid"]
 CitationStyle = Literal["brackets", "markdown", "none"]
 Granularity = Literal["sentence", "sub_sentence", "triplet"]

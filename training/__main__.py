@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from proxy.backends.checkers.builtin.nli import BASES
 from proxy.errors import VouchError
+from proxy.types import LANGUAGES
 from training.steps import augment, calibrate, data, export, fit, make, report, tune
 
 STEPS: Mapping[str, tuple[Callable[[argparse.Namespace], None], str]] = {
@@ -46,14 +48,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What all steps take."""
     parser.add_argument("--data", type=Path, required=True, help="folder with train/, dev/, corpora/, ...")
     parser.add_argument("--run", type=Path, required=True, help="folder for what the steps leave")
-    parser.add_argument("--base", default="all-MiniLM-L6-v2", help="model to fit: name, hub id or folder")
+    parser.add_argument("--language", choices=LANGUAGES, help="only that one (default: all)")
+    parser.add_argument("--base", default=BASES["en"], help="model to fit: name, hub id or folder")
+    parser.add_argument("--chinese-base", default=BASES["zh"], help="the same of the Chinese one")
     fitting = parser.add_argument_group("fitting")
-    fitting.add_argument("--rank", type=int, help="of the adapter (default 32; the papers' is 8)")
-    fitting.add_argument("--alpha", type=float, help="default 64; the papers' is 32")
+    fitting.add_argument("--rank", type=int, help="of the adapter (default 32, Chinese 16; the papers' is 8)")
+    fitting.add_argument("--alpha", type=float, help="default 64, Chinese 32; the papers' is 32")
     fitting.add_argument("--dropout", type=float, help="default 0; the papers' is 0.1")
     fitting.add_argument("--targets", nargs="+", help="the layers that get one (default: all linear ones)")
     fitting.add_argument("--rate", type=float, help="learning rate (default 0.0005)")
-    fitting.add_argument("--epochs", type=int, help="default 2")
+    fitting.add_argument("--epochs", type=int, help="default 2, Chinese 1")
     fitting.add_argument("--seed", type=int, help="default 7")
 
 

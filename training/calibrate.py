@@ -28,6 +28,11 @@ from training.samples import CORPORA, SEED, SOURCES, Sample, Source, describe
 log = logging.getLogger("training")
 
 _ASKED_AT_ONCE = 256
+_SUPPORTED_ROW = 30.0
+"""What a supported citation counts among copied sentences, for the model of exchanged details: citations have
+gaps that look like one."""
+_OTHER_ROW = 0.3
+"""What one that is not supported counts there: it may be for an exchanged detail."""
 
 Reader = Callable[[Source, Sample], EntailmentModel]
 """Which NLI model is asked about a sample: one that has not learnt it."""
@@ -35,14 +40,16 @@ Reader = Callable[[Source, Sample], EntailmentModel]
 
 def make_weights(
     folder: Path,
-    reader: Reader,
-    adapter: Mapping[str, Any],
+    readers: Mapping[Language, Reader],
+    adapters: Mapping[Language, Mapping[str, Any]],
+    other: Mapping[str, Any],
     sources: Sequence[Source] = SOURCES,
     corpora: Mapping[Language, str] = CORPORA,
 ) -> dict[str, Any]:
-    """The whole content of `weights.json`, out of the data in `folder`.
+    """The whole content of `weights.json`, out of the data in `folder`, for the languages of `readers`; the
+    rest is that of `other` weights.
 
-    `adapter` tells how that of the NLI model came to be. Raises `TrainingError` where a file is missing.
+    `adapters` tell how those of the NLI models came to be. Raises `TrainingError` where a file is missing.
     """
     paths = {*(one.path for one in sources), *corpora.values()}
     missing = sorted(path for path in paths if not (folder / path).is_file())
@@ -50,15 +57,15 @@ def make_weights(
         raise TrainingError(f"not in {folder}: {', '.join(missing)}")
     languages = {
         language: _language_model(
-            folder, language, corpus, [one for one in sources if one.language == language], reader
+            folder, language, corpora[language], [one for one in sources if one.language == language], reader
         )
-        for language, corpus in corpora.items()
+        for language, reader in readers.items()
     }
     return {
         "seed": SEED,
-        "adapter": dict(adapter),
+        "adapters": {**other["adapters"], **adapters},
         "sources": describe(folder, sources),
-        "languages": languages,
+        "languages": {**other["languages"], **languages},
     }
 
 
@@ -125,16 +132,24 @@ def _table(
     share = np.array([float(source.weight) for source in sources])
     share /= np.array([(names == name).sum() for name in names])
     roles = np.array([source.role for source in sources])
-    # A Chinese denial is not learnt: a rule of the checker sees to it.
-    denied = np.array([language == "zh" and one.swap == "negation" for one in samples])
-    entailed = [row[INPUTS[language].index(ENTAILED)] if language == "en" else 0.0 for row in values]
+    copied, supported = (
+        np.array([one.copied for one in samples]),
+        np.array([one.supported for one in samples]),
+    )
+    gate = np.zeros(len(samples))
+    if language == "zh":
+        # A denial is not learnt: a rule of the checker sees to it.
+        denied = np.array([one.swap == "negation" for one in samples])
+        real = np.where(supported, _SUPPORTED_ROW, _OTHER_ROW) * ~np.array([one.made for one in samples])
+        gate = np.where((roles == "fit") & ~denied, np.where(copied, 1.0, real), 0.0)
+    entailed = [row[INPUTS[language].index(ENTAILED)] for row in values]
     groups = {group: at for at, group in enumerate(dict.fromkeys(one.group for one in samples))}
     return Table(
         values=np.array(values),
-        supported=np.array([one.supported for one in samples]),
-        made=np.array([one.made for one in samples]),
+        supported=supported,
         swapped=np.array([bool(one.swap) for one in samples]),
-        fit=np.where((roles == "fit") & ~denied, share, 0.0),
+        fit=np.where((roles == "fit") & ~((language == "zh") & copied), share, 0.0),
+        gate=gate,
         calibration=np.where(roles == "measure", 0.0, share),
         factors=np.array([read.comparison.factor(one) for read, one in zip(reads, entailed, strict=True)]),
         groups=np.array([groups[one.group] for one in samples]),
@@ -163,13 +178,12 @@ def _contradiction(
 
 def _values(reads: Sequence[Read], models: Sequence[EntailmentModel]) -> list[tuple[float, ...]]:
     """The inputs of each, its NLI model asked where the checker would ask it."""
-    language = reads[0].comparison.claim.language
     values = [overlap(read.comparison) for read in reads]
     told: dict[int, Entailment] = {}
     for model in dict.fromkeys(models):
-        own = [at for at, one in enumerate(models) if one is model and asked(language, values[at])]
+        own = [at for at, one in enumerate(models) if one is model and asked(reads[at].comparison)]
         for start in range(0, len(own), _ASKED_AT_ONCE):
             batch = own[start : start + _ASKED_AT_ONCE]
             found = entailments(model, [reads[at].extracts for at in batch])
             told.update(zip(batch, found, strict=True))
-    return [inputs(language, one, told.get(at)) for at, one in enumerate(values)]
+    return [inputs(one, told.get(at)) for at, one in enumerate(values)]

@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
+from proxy.backends.checkers.builtin.ensemble import NLI_INPUTS
 from proxy.backends.checkers.builtin.model import Averaged, Gated, Model, Regression
 from proxy.types import Language
 from training.boosting import fit_trees
@@ -23,12 +24,7 @@ Indexes = NDArray[np.int64]
 FOLDS = 5
 _DIGITS = 5
 _BINS = 10
-_PENALTY, _SUPPORT_PENALTY, _SWAP_PENALTY = 0.05, 0.01, 1.0
-_SUPPORTED_ROW = 30.0
-"""What a supported citation counts among the rows without an exchanged detail: such rows have gaps that look
-like one."""
-_OTHER_ROW = 0.3
-"""What a citation that is not supported counts there: it may be for an exchanged detail."""
+_PENALTY, _SUPPORT_PENALTY, _SWAP_PENALTY = 0.05, 0.02, 1.0
 _GRID = tuple(round(0.2 + 0.01 * step, 2) for step in range(61))
 
 
@@ -36,16 +32,16 @@ _GRID = tuple(round(0.2 + 0.01 * step, 2) for step in range(61))
 class Table:
     """Samples as arrays, row by row: `values` of shape (n, inputs), the rest (n,).
 
-    `made` marks rule-made rows, `swapped` those of them with an exchanged detail. `fit` and `calibration` are
-    the weights of a row in the models and in their scaling, 0 where it must not be used; `factors` multiply a
-    score after scaling.
+    `swapped` marks those with an exchanged detail. `fit`, `gate` and `calibration` are the weights of a row
+    in the model of support, in that of exchanged details and in the scaling, 0 where it must not be used;
+    `factors` multiply a score after scaling.
     """
 
     values: Floats
     supported: Flags
-    made: Flags
     swapped: Flags
     fit: Floats
+    gate: Floats
     calibration: Floats
     factors: Floats
     groups: Indexes
@@ -85,18 +81,14 @@ def fit_averaged(table: Table, rows: Flags, seed: int) -> Averaged:
 def fit_gated(table: Table, rows: Flags, seed: int) -> Gated:
     """The regressions of support and of exchanged details, over `rows`; there is no chance in it.
 
-    Fitted together on citations and on rule-made rows, one model learns from the copied sentences of the
-    latter that any gap is an error, and rejects citations in words of their own; apart they do not.
+    Fitted together on citations and on copied sentences, one model learns from the latter that any gap is an
+    error, and rejects citations in words of their own; apart they do not. That of exchanged details sees
+    overlap alone, which tells them nearly always.
     """
-    used = rows & (table.fit > 0)
-    real = np.where(table.supported, _SUPPORTED_ROW, _OTHER_ROW)
+    overlap = table.values[:, : -len(NLI_INPUTS)]
     return Gated(
-        support=fit_regression(
-            table.values, table.supported, (used & ~table.made).astype(np.float64), _SUPPORT_PENALTY
-        ),
-        swap=fit_regression(
-            table.values, table.swapped, np.where(table.made, 1.0, real) * used, _SWAP_PENALTY
-        ),
+        support=fit_regression(table.values, table.supported, table.fit * rows, _SUPPORT_PENALTY),
+        swap=fit_regression(overlap, table.swapped, table.gate * rows, _SWAP_PENALTY),
     )
 
 

@@ -20,21 +20,27 @@ from proxy.backends.checkers.builtin.claims import Lexicon
 from proxy.backends.checkers.builtin.reading import Reading
 from proxy.backends.checkers.builtin.windows import EvidenceReader
 from proxy.types import Pair
+from training.augment.chinese import make_chinese
 from training.augment.corpora import passages_of
 from training.augment.english import from_passages, from_supported
 from training.augment.rows import Made
-from training.run import Run, TrainingError, checksum, write_rows
+from training.run import Run, TrainingError, checksum, read_rows, write_rows
 
 log = logging.getLogger("training")
 
 DATA_ROWS, MADE_ROWS = "data.jsonl", "made.jsonl"
+CHINESE_ROWS, DRAWN_ROWS = "chinese.jsonl", "drawn.jsonl"
 LABELLED = ("train/fever.jsonl", "train/mnli.jsonl", "train/cg2c_doc.jsonl")
 CORPUS = "corpora/wikipedia_en.jsonl"
+CHINESE_CORPUS = "corpora/wikipedia_zh.jsonl"
 REWRITTEN = ("papers/wikiretr-gpt3.json", "papers/wikiretr-gpt4.json")
 """Passages with a claim that a model wrote of each: taken as supported."""
 JUDGED = ("papers/wikiretr-gpt3-subset-chinese.json", "papers/wikiretr-gpt4-subset-chinese.json")
 """Those of them that people have judged: kept for measuring."""
 SENTENCES = 24_000
+CHINESE, DRAWN = 12_000, 8_000
+"""Rows that the Chinese model is fitted on: made by rule, and labelled English ones, of which there are no
+Chinese like."""
 SEED = 7
 _KEPT_BACK = 10
 """One group in ten of each labelled file is kept from the NLI model, for the calibration of what it says."""
@@ -51,7 +57,15 @@ _RULES = [
         )
     ),
 ]
-"""What the rows are made by: when it changes, they are made anew."""
+_CHINESE_RULES = [
+    *sorted(Path(__file__).parent.glob("augment/chinese*.py")),
+    Path(__file__).parent / "swaps.py",
+    *(
+        Path(str(resources.files(builtin))) / f"{name}.py"
+        for name in ("measures", "quantities", "respelling")
+    ),
+]
+"""What the rows are made by, and the Chinese ones too: when it changes, they are made anew."""
 _SHARES: Mapping[str, float] = {"fever": 1.0, "mnli": 0.5, "cg2c_doc": 1.0, "wikiretr": 1.0}
 """Of the rows made of a source's supported ones, the share that is kept."""
 
@@ -87,6 +101,24 @@ def prepare_made(run: Run, data: Path, lexicon: Lexicon, epochs: int) -> Path:
             yield from made(data, epoch)
 
     return _prepared(run, MADE_ROWS, files, rows, lexicon, epochs)
+
+
+def prepare_chinese(run: Run, data: Path, lexicon: Lexicon) -> Path:
+    """Chinese rows made by rule with their excerpts: `chinese.jsonl` of the run."""
+
+    def rows() -> Iterator[Row]:
+        passages = passages_of(data / CHINESE_CORPUS, "train")
+        yield from (_row(one, "wikipedia", None) for one in make_chinese(passages, CHINESE, SEED))
+
+    rules = [*_RULES, *_CHINESE_RULES]
+    return _prepared(run, CHINESE_ROWS, [data / CHINESE_CORPUS], rows, lexicon, rules=rules)
+
+
+def draw_english(run: Run) -> Path:
+    """Of the labelled English rows as many as the Chinese model learns: `drawn.jsonl` of the run."""
+    rows = read_rows(run.needed(DATA_ROWS, "data"))
+    write_rows(run.path(DRAWN_ROWS), random.Random(SEED).sample(rows, min(DRAWN, len(rows))))
+    return run.path(DRAWN_ROWS)
 
 
 def labelled(data: Path) -> Iterator[Row]:
@@ -153,13 +185,15 @@ def _prepared(
     rows: Callable[[], Iterable[Row]],
     lexicon: Lexicon,
     epochs: int = 1,
+    rules: Sequence[Path] = _RULES,
 ) -> Path:
-    """Writes a file of the run, unless it is there and was made of the same files."""
+    """Writes a file of the run, unless it is there and was made of the same files by the same rules."""
     missing = [str(file) for file in files if not file.is_file()]
     if missing:
         raise TrainingError(f"not there: {', '.join(missing)}")
     out = run.path(name)
-    made_of = checksum(*files, *_RULES, SEED, SENTENCES, epochs, dict(_SHARES), sorted(lexicon.idf.items()))
+    sizes = (SENTENCES, epochs, dict(_SHARES), CHINESE)
+    made_of = checksum(*files, *rules, SEED, sizes, sorted(lexicon.idf.items()))
     if run.is_done(name, made_of):
         log.info("%s is up to date", out)
         return out
@@ -179,7 +213,7 @@ def _prepared(
     return out
 
 
-def _row(one: Made, source: str, epoch: int) -> Row:
+def _row(one: Made, source: str, epoch: int | None) -> Row:
     return Row(one.claim, one.evidence, one.label, source, one.title, one.kind, one.changed, epoch)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from evaluation.rows import Row, Share, read_lines
 from proxy.types import Language, Pair, Verdict
+from training.augment.chinese import make_chinese
 from training.augment.corpora import passages_of
 from training.augment.english import from_passages
 from training.prepare import JUDGED, kept_back
@@ -34,6 +35,8 @@ class Sample:
     """The kind of detail that was exchanged in it, of a rule-made one."""
     made: bool = False
     """Whether a rule made it, of a sentence of a corpus."""
+    copied: bool = False
+    """Whether it is that sentence, but for the detail that may be exchanged in it."""
 
     @property
     def supported(self) -> bool:
@@ -91,6 +94,7 @@ def swapped(*shares: Share) -> Callable[[Path, Source], list[Sample]]:
                 f"{source.path}:{swap.passage.title}",
                 swap.slot or "",
                 made=True,
+                copied=True,
             )
             for swap in make_swaps(passages, source.language, source.most or len(passages), SEED)
         ]
@@ -100,6 +104,7 @@ def swapped(*shares: Share) -> Callable[[Path, Source], list[Sample]]:
 
 def made(path: Path, source: Source) -> list[Sample]:
     """Rows made by rule of the articles that are for calibrating."""
+    make = make_chinese if source.language == "zh" else from_passages
     return [
         Sample(
             Pair(one.claim, one.evidence, title=one.title),
@@ -108,7 +113,7 @@ def made(path: Path, source: Source) -> list[Sample]:
             "" if one.label == "supported" else one.kind,
             made=True,
         )
-        for one in from_passages(passages_of(path, "calibrate"), source.most or 1000, SEED)
+        for one in make(passages_of(path, "calibrate"), source.most or 1000, SEED)
     ]
 
 
@@ -147,6 +152,7 @@ SOURCES = (
         500,
         1000,
     ),
+    Source("made", "corpora/wikipedia_zh.jsonl", "zh", "CC BY-SA", "fit", made, 250, 1000),
 )
 """No coefficient is fitted on a set whose licence is not stated."""
 

@@ -15,16 +15,26 @@ from typing import Any
 
 from proxy.backends.checkers.builtin import model as packaged
 from proxy.backends.checkers.builtin.claims import Lexicon
-from proxy.backends.checkers.builtin.nli import ADAPTER, NLI
+from proxy.backends.checkers.builtin.nli import ADAPTERS, BASES, NLI, base_folder
 from proxy.backends.models import find_model, model_checksum
-from training.calibrate import make_weights, render
+from proxy.types import LANGUAGES, Language
+from training.calibrate import Reader, make_weights, render
 from training.lexicon import word_weights
 from training.lora import Settings
 from training.lora import fit as fit_adapter
-from training.prepare import CORPUS, DATA_ROWS, MADE_ROWS, prepare_data, prepare_made
-from training.run import TrainingError, file_checksum, open_run, read_rows
-from training.samples import Sample, Source
-from training.tuning import FITTED, FOLDS, TUNED, fold_adapter, fold_of, tuning_settings
+from training.prepare import (
+    CHINESE_ROWS,
+    DATA_ROWS,
+    DRAWN_ROWS,
+    MADE_ROWS,
+    draw_english,
+    prepare_chinese,
+    prepare_data,
+    prepare_made,
+)
+from training.run import Run, TrainingError, file_checksum, open_run, read_rows
+from training.samples import CORPORA, Sample, Source
+from training.tuning import FITTED, FOLDS, TUNINGS, fold_adapter, fold_of, tuning_settings
 from training.tuning import tune as tune_adapter
 
 log = logging.getLogger("training")
@@ -45,55 +55,89 @@ SHIPPED = Settings(
     longest=192,
     seed=7,
 )
-"""How the package's own adapter is fitted. Without dropout, which on a CPU takes as long as all the rest."""
+"""How the package's own adapters are fitted. Without dropout, which on a CPU takes as long as the rest."""
+_CHINESE: Mapping[str, Any] = {"rank": 16, "alpha": 32.0, "epochs": 1}
+"""What is otherwise for the Chinese one."""
+ROWS: Mapping[Language, tuple[str, ...]] = {
+    "en": (DATA_ROWS, MADE_ROWS),
+    "zh": (CHINESE_ROWS, DRAWN_ROWS),
+}
+"""What the adapters are fitted on."""
 
 
 def data(options: argparse.Namespace) -> None:
     """The step `data`."""
-    prepare_data(open_run(options.run), options.data, _lexicon(options.data))
+    prepare_data(open_run(options.run), options.data, _lexicon(options.data, "en"))
 
 
 def augment(options: argparse.Namespace) -> None:
     """The step `augment`."""
-    epochs = settings_of(options).epochs
-    prepare_made(open_run(options.run), options.data, _lexicon(options.data), epochs)
+    run = open_run(options.run)
+    for language in _languages(options):
+        lexicon = _lexicon(options.data, language)
+        if language == "zh":
+            prepare_chinese(run, options.data, lexicon)
+        else:
+            prepare_made(run, options.data, lexicon, settings_of(options, language).epochs)
 
 
 def fit(options: argparse.Namespace) -> None:
     """The step `fit`."""
     run = open_run(options.run)
-    rows = [run.needed(DATA_ROWS, "data"), run.needed(MADE_ROWS, "augment")]
-    fit_adapter(run, FITTED, rows, find_model(options.base), settings_of(options))
+    for language in _languages(options):
+        if language == "zh":
+            draw_english(run)
+        rows = [run.needed(name, "augment") for name in ROWS[language]]
+        fit_adapter(run, FITTED[language], rows, _base(options, language), settings_of(options, language))
 
 
 def tune(options: argparse.Namespace) -> None:
     """The step `tune`."""
-    run, base = open_run(options.run), find_model(options.base)
-    tune_adapter(run, options.data, base, settings_of(options), _lexicon(options.data))
+    run = open_run(options.run)
+    for language in _languages(options):
+        lexicon = _lexicon(options.data, language)
+        base, settings = _base(options, language), settings_of(options, language)
+        tune_adapter(run, language, options.data, base, settings, lexicon)
 
 
 def calibrate(options: argparse.Namespace) -> None:
-    """The step `calibrate`."""
+    """The step `calibrate`. A language that is not asked for stays as the package has it."""
     run = open_run(options.run)
-    adapter = run.needed(ADAPTER, "tune")
-    rows = [run.needed(DATA_ROWS, "data"), run.needed(MADE_ROWS, "augment")]
-    base, settings = find_model(options.base), settings_of(options)
-    shipped = NLI(base, adapter)
-    folds = [NLI(base, run.needed(fold_adapter(fold), "tune")) for fold in range(FOLDS)]
+    readers = {language: _reader(run, options, language) for language in _languages(options)}
+    came_of = {language: _came_of(run, options, language) for language in readers}
+    weights = make_weights(options.data, readers, came_of, _packaged())
+    run.path(WEIGHTS).write_text(render(weights), encoding="utf-8")
+    log.info("calibrate: %s", run.path(WEIGHTS))
+
+
+def _reader(run: Run, options: argparse.Namespace, language: Language) -> Reader:
+    base = _base(options, language)
+    shipped = NLI(base, run.needed(ADAPTERS[language], "tune"))
+    folds = [NLI(base, run.needed(fold_adapter(language, fold), "tune")) for fold in range(FOLDS)]
 
     def reader(source: Source, sample: Sample) -> NLI:
-        return folds[fold_of(sample)] if source.name in TUNED else shipped
+        return folds[fold_of(sample)] if source.name in TUNINGS[language].sources else shipped
 
-    came_of = {
-        "sha256": file_checksum(adapter),
-        "base": {"name": options.base, "sha256": model_checksum(base)},
+    return reader
+
+
+def _came_of(run: Run, options: argparse.Namespace, language: Language) -> dict[str, Any]:
+    settings = settings_of(options, language)
+    rows = [run.needed(name, "augment") for name in ROWS[language]]
+    return {
+        "sha256": file_checksum(run.needed(ADAPTERS[language], "tune")),
+        "base": {"name": _base_name(options, language), "sha256": model_checksum(_base(options, language))},
         "settings": asdict(settings),
         "tuning": asdict(tuning_settings(settings)),
         "rows": {path.name: file_checksum(path) for path in rows},
     }
-    weights = make_weights(options.data, reader, came_of)
-    run.path(WEIGHTS).write_text(render(weights), encoding="utf-8")
-    log.info("calibrate: %s", run.path(WEIGHTS))
+
+
+def _packaged() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        resources.files(packaged.__package__).joinpath(WEIGHTS).read_text(encoding="utf-8")
+    )
+    return found
 
 
 def make(options: argparse.Namespace) -> None:
@@ -106,7 +150,8 @@ def export(options: argparse.Namespace) -> None:
     """The step `export`."""
     run = open_run(options.run)
     package = Path(str(resources.files(packaged.__package__)))
-    for name, step in ((ADAPTER, "tune"), (WEIGHTS, "calibrate")):
+    steps = {**{ADAPTERS[language]: "tune" for language in _languages(options)}, WEIGHTS: "calibrate"}
+    for name, step in steps.items():
         shutil.copyfile(run.needed(name, step), package / name)
         log.info("export: %s", package / name)
 
@@ -134,19 +179,33 @@ def _table(columns: Sequence[str], figures: Mapping[str, Mapping[str, Mapping[st
     return "\n".join(lines) + "\n"
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
+def settings_of(options: argparse.Namespace, language: Language) -> Settings:
     """The shipped settings with what the command line says otherwise."""
     given: dict[str, Any] = {
         name: value for name in asdict(SHIPPED) if (value := getattr(options, name, None)) is not None
     }
     if "targets" in given:
         given["targets"] = tuple(given["targets"])
-    return replace(SHIPPED, **given)
+    return replace(SHIPPED, **{**(_CHINESE if language == "zh" else {}), **given})
 
 
-def _lexicon(folder: Path) -> Lexicon:
-    corpus = folder / CORPUS
+def _languages(options: argparse.Namespace) -> tuple[Language, ...]:
+    return (options.language,) if options.language else LANGUAGES
+
+
+def _base_name(options: argparse.Namespace, language: Language) -> str:
+    name: str = options.base if language == "en" else options.chinese_base
+    return name
+
+
+def _base(options: argparse.Namespace, language: Language) -> Path:
+    name = _base_name(options, language)
+    return base_folder(language) if name == BASES[language] else find_model(name)
+
+
+def _lexicon(folder: Path, language: Language) -> Lexicon:
+    corpus = folder / CORPORA[language]
     if not corpus.is_file():
         raise TrainingError(f"{corpus} is not there.")
-    idf, rarest = word_weights([row["text"] for row in read_rows(corpus)], "en")
+    idf, rarest = word_weights([row["text"] for row in read_rows(corpus)], language)
     return Lexicon({word: float(value) for value, words in idf.items() for word in words.split()}, rarest)

@@ -1,4 +1,4 @@
-"""`tune`: the fitted adapter learns minimal pairs that people wrote: all, and all but each fold."""
+"""`tune`: a fitted adapter learns what rules don't make: all of it, and all but each fold."""
 
 from __future__ import annotations
 
@@ -6,41 +6,58 @@ import hashlib
 import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from proxy.backends.checkers.builtin.claims import Lexicon
-from proxy.backends.checkers.builtin.nli import ADAPTER
+from proxy.backends.checkers.builtin.nli import ADAPTERS
 from proxy.backends.checkers.builtin.reading import Reading
 from proxy.backends.checkers.builtin.windows import EvidenceReader
+from proxy.types import Language
 from training.lora import Settings, fit
-from training.prepare import DATA_ROWS, Row, excerpted
+from training.prepare import CHINESE_ROWS, DATA_ROWS, Row, excerpted
 from training.run import Run, read_rows, write_rows
 from training.samples import SOURCES, Sample, Source
 
 log = logging.getLogger("training")
 
-FITTED = "fitted.safetensors"
-TUNED = frozenset({"fever_symmetric", "wice"})
-"""The sources that are learnt: pairs that differ in little, and whole pages, lest those be unlearnt."""
+FITTED: Mapping[Language, str] = {"en": "fitted-en.safetensors", "zh": "fitted-zh.safetensors"}
 FOLDS = 5
 _EPOCHS = 4
 _RATE = 2e-4
 
 
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What a language's adapter learns last: the rows of `sources`, and for each of them in each epoch
+    `again` drawn of those that it was fitted on, in the file `known`: lest they be unlearnt."""
+
+    sources: frozenset[str]
+    known: str
+    again: float
+
+
+TUNINGS: Mapping[Language, Tuning] = {
+    "en": Tuning(frozenset({"fever_symmetric", "wice"}), DATA_ROWS, 1.0),
+    "zh": Tuning(frozenset({"citecheck"}), CHINESE_ROWS, 0.5),
+}
+"""In English pairs that differ in little, and whole pages; in Chinese citations."""
+
+
 def fold_of(sample: Sample) -> int:
-    """The fold of a sample of `TUNED`; those of a group share one."""
+    """The fold of a tuned sample; those of a group share one."""
     return int(hashlib.sha256(sample.group.encode()).hexdigest(), 16) % FOLDS
 
 
-def fold_adapter(fold: int) -> str:
+def fold_adapter(language: Language, fold: int) -> str:
     """The file of the adapter that learnt all but a fold."""
-    return f"adapter-{fold}.safetensors"
+    return f"adapter-{language}-{fold}.safetensors"
 
 
 def tune(
     run: Run,
+    language: Language,
     data: Path,
     base: Path,
     settings: Settings,
@@ -48,21 +65,20 @@ def tune(
     sources: Sequence[Source] = SOURCES,
 ) -> Path:
     """Tunes the fitted adapter; returns the shipped one. What a fold's adapter says of the fold it has not
-    seen is what the calibrated model is fitted on.
-
-    Each epoch has every tuned row, and as many drawn of the labelled rows that the adapter was fitted on.
-    """
-    start = run.needed(FITTED, "fit")
+    seen is what the calibrated model is fitted on."""
+    start, tuning = run.needed(FITTED[language], "fit"), TUNINGS[language]
     settings = tuning_settings(settings)
-    tuned = list(_rows(data, lexicon, sources))
-    known = read_rows(run.needed(DATA_ROWS, "data"))
-    log.info("tune: %d rows", len(tuned))
-    for name, fold in ((ADAPTER, None), *((fold_adapter(fold), fold) for fold in range(FOLDS))):
+    named = [one for one in sources if one.language == language and one.name in tuning.sources]
+    tuned = list(_rows(data, lexicon, named))
+    known = read_rows(run.needed(tuning.known, "data"))
+    log.info("tune: %s: %d rows", language, len(tuned))
+    adapters = [(ADAPTERS[language], None), *((fold_adapter(language, fold), fold) for fold in range(FOLDS))]
+    for name, fold in adapters:
         own = [row for at, row in tuned if at != fold]
         rows = run.path(f"{Path(name).stem}.jsonl")
-        write_rows(rows, [*own, *_drawn(known, len(own), settings)])
+        write_rows(rows, [*own, *_drawn(known, int(tuning.again * len(own)), settings)])
         fit(run, name, [rows], base, settings, start)
-    return run.path(ADAPTER)
+    return run.path(ADAPTERS[language])
 
 
 def tuning_settings(settings: Settings) -> Settings:
@@ -74,7 +90,7 @@ def _rows(data: Path, lexicon: Lexicon, sources: Sequence[Source]) -> Iterator[t
     """The rows to learn, each with its fold."""
     reading = Reading({"en": lexicon, "zh": lexicon}, EvidenceReader())
     for source in sources:
-        for sample in source.read(data / source.path, source) if source.name in TUNED else ():
+        for sample in source.read(data / source.path, source):
             pair, label = sample.pair, sample.verdict.value if sample.verdict else "not_supported"
             row = excerpted(Row(pair.claim, pair.evidence, label, source.name, pair.title), reading)
             if row is not None:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.rows import share_of
 from proxy.steps.sentences import own_punkt, sentence_spans
+from training.__main__ import main
 from training.augment.chinese import make_chinese
 from training.augment.chinese_changes import denied, flipped, other_date, turned_round, without
 from training.augment.chinese_exchange import Exchange, Kind
@@ -54,6 +56,26 @@ def made(count: int = 120) -> list[Made]:
 def test_the_same_arguments_give_the_same_rows() -> None:
     assert made() == made()
     assert made() != make_chinese(passages(), 120, seed=6)
+
+
+def test_the_step_writes_rows_with_what_the_model_would_be_shown(tmp_path: Path) -> None:
+    data, run = tmp_path / "data", tmp_path / "run"
+    (data / "corpora").mkdir(parents=True)
+    articles = [{"title": one.title, "text": one.text} for one in passages()]
+    text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in articles)
+    (data / "corpora/wikipedia_zh.jsonl").write_text(text, encoding="utf-8")
+    options = ["augment", "--language", "zh", "--data", str(data), "--run", str(run)]
+    assert main(options) == 0
+    assert [file.name for file in run.glob("*.jsonl")] == ["chinese.jsonl"]
+    rows = [json.loads(line) for line in (run / "chinese.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["label"] for row in rows} == {"supported", "contradicted", "unsupported"}
+    assert all(row["excerpt"] for row in rows)
+    held_out = {one["title"] for one in articles if share_of(one["title"]) != "train"}
+    assert held_out
+    assert not [row for row in rows if row["claim"].startswith(tuple(held_out))]
+    stamp = (run / "chinese.jsonl").stat().st_mtime_ns
+    assert main(options) == 0
+    assert (run / "chinese.jsonl").stat().st_mtime_ns == stamp
 
 
 def test_no_more_rows_are_made_than_asked_for() -> None:

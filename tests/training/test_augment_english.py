@@ -129,7 +129,7 @@ def test_the_evidence_of_a_long_claim_is_cut() -> None:
 def test_the_steps_write_rows_for_each_epoch(tmp_path: Path) -> None:
     data, run = tmp_path / "data", tmp_path / "run"
     _write_data(data)
-    options = ["--data", str(data), "--run", str(run), "--epochs", "2"]
+    options = ["--language", "en", "--data", str(data), "--run", str(run), "--epochs", "2"]
     assert main(["data", *options]) == 0
     assert main(["augment", *options]) == 0
     natural, made = (_rows(run / name) for name in ("data.jsonl", "made.jsonl"))

@@ -6,8 +6,10 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +17,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from proxy.backends.checkers.builtin.boosting import Tree
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.backends.checkers.builtin.ensemble import NLI_INPUTS
 from proxy.backends.checkers.builtin.model import Weights, load_weights
-from proxy.backends.checkers.builtin.nli import ADAPTER, NLI
-from proxy.types import Language, Pair, Verdict
+from proxy.backends.checkers.builtin.nli import ADAPTERS, NLI, base_folder
+from proxy.backends.models import model_checksum
+from proxy.types import LANGUAGES, Language, Pair, Verdict
 from training.boosting import plain
-from training.calibrate import make_weights, render
+from training.calibrate import Reader, make_weights, render
 from training.ensemble import FIT, Table, figures
 from training.samples import SOURCES, Source, labelled, swapped
 
@@ -35,12 +39,14 @@ FITTED = (
     Source("zh", "zh.jsonl", "zh", "our own", "fit", labelled, 32),
     Source("swaps", "wikipedia_zh.jsonl", "zh", "our own", "fit", ALL, 16),
 )
+ADAPTERS_MADE: dict[Language, dict[str, str]] = {"en": {"sha256": "12"}, "zh": {"sha256": "34"}}
+NOTHING: dict[str, dict[str, str]] = {"adapters": {}, "languages": {}}
 CORPORA: dict[Language, str] = {"en": "wikipedia_en.jsonl", "zh": "wikipedia_zh.jsonl"}
 
 
 @pytest.fixture(scope="module")
-def nli() -> NLI:
-    return NLI()
+def nli() -> dict[Language, NLI]:
+    return {language: NLI(language=language) for language in LANGUAGES}
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +73,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def made_of(folder: Path, nli: Mapping[Language, NLI], other: Mapping[str, Any] = NOTHING) -> str:
+    readers: dict[Language, Reader] = {language: lambda *_, m=model: m for language, model in nli.items()}
+    adapters = {language: ADAPTERS_MADE[language] for language in nli}
+    return render(make_weights(folder, readers, adapters, other, FITTED, CORPORA))
+
+
 @pytest.fixture(scope="module")
-def made(folder: Path, nli: NLI) -> str:
-    return render(make_weights(folder, lambda *_: nli, {}, FITTED, CORPORA))
+def made(folder: Path, nli: Mapping[Language, NLI]) -> str:
+    return made_of(folder, nli)
 
 
-def test_the_same_data_give_the_same_bytes(folder: Path, nli: NLI, made: str) -> None:
-    assert render(make_weights(folder, lambda *_: nli, {}, FITTED, CORPORA)) == made
+def test_the_same_data_give_the_same_bytes(folder: Path, nli: Mapping[Language, NLI], made: str) -> None:
+    assert made_of(folder, nli) == made
 
 
-async def test_what_is_made_can_be_loaded_and_checks(made: str, nli: NLI, tmp_path: Path) -> None:
+def test_a_language_can_be_made_alone(folder: Path, nli: Mapping[Language, NLI], made: str) -> None:
+    other = json.loads(made)
+    other["adapters"]["zh"] = {"sha256": "another"}
+    found = json.loads(made_of(folder, {"en": nli["en"]}, other))
+    assert found["adapters"] == {"en": ADAPTERS_MADE["en"], "zh": {"sha256": "another"}}
+    assert found["languages"] == other["languages"]
+
+
+async def test_what_is_made_can_be_loaded_and_checks(
+    made: str, nli: Mapping[Language, NLI], tmp_path: Path
+) -> None:
     file = tmp_path / "weights.json"
     file.write_text(made, encoding="utf-8")
     checker = BuiltinChecker(load_weights(file), nli)
@@ -147,26 +169,28 @@ def test_a_tree_that_would_never_end_is_refused(columns: dict[str, tuple[float, 
 
 def test_support_and_exchanged_details_are_learnt_apart_in_chinese() -> None:
     chance = np.random.default_rng(1)
-    values = chance.normal(size=(240, 3))
-    made = np.arange(240) >= 120
-    swapped_rows = made & (values[:, 1] > 0)
-    values[:, 1] = np.where(made, values[:, 1], 0.0)
-    values[made, 0] = 2.0
+    values = chance.normal(size=(240, 3 + len(NLI_INPUTS)))
+    copied = np.arange(240) >= 120
+    swapped_rows = copied & (values[:, 1] > 0)
+    values[:, 1] = np.where(copied, values[:, 1], 0.0)
+    values[copied, 0] = 2.0
+    values[:, -len(NLI_INPUTS) :] = swapped_rows[:, None]  # the model of exchanged details must not see these
     every = np.ones(240)
     table = Table(
         values=values,
-        supported=np.where(made, ~swapped_rows, values[:, 0] > 0),
-        made=made,
+        supported=np.where(copied, ~swapped_rows, values[:, 0] > 0),
         swapped=swapped_rows,
-        fit=every,
+        fit=np.where(copied, 0.0, 1.0),
+        gate=every,
         calibration=every,
         factors=every,
         groups=np.arange(240) // 2,
         sources=np.full(240, "made here"),
     )
     model = FIT["zh"](table, every > 0, 1)
-    assert model.log_odds([2.0, 0.0, 0.0]) > max(
-        model.log_odds([-2.0, 0.0, 0.0]), model.log_odds([2.0, 2.0, 0.0])
+    told = [0.0] * len(NLI_INPUTS)
+    assert model.log_odds([2.0, 0.0, 0.0, *told]) > max(
+        model.log_odds([-2.0, 0.0, 0.0, *told]), model.log_odds([2.0, 2.0, 0.0, *told])
     )
 
 
@@ -200,12 +224,15 @@ def test_what_is_missing_is_named(tmp_path: Path, step: str) -> None:
     assert "Traceback" not in found.stderr
 
 
-def test_the_packaged_adapter_is_the_one_that_the_weights_were_fitted_with() -> None:
-    adapter = load_weights().adapter
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_packaged_adapter_is_the_one_that_the_weights_were_fitted_with(language: Language) -> None:
+    adapter = load_weights().adapters[language]
     assert isinstance(adapter, dict)
-    packaged = resources.files("proxy.backends.checkers.builtin").joinpath(ADAPTER).read_bytes()
+    packaged = resources.files("proxy.backends.checkers.builtin").joinpath(ADAPTERS[language]).read_bytes()
     assert hashlib.sha256(packaged).hexdigest() == adapter["sha256"]
     assert len(packaged) < 8_000_000
+    assert isinstance(adapter["base"], dict)
+    assert adapter["base"]["sha256"] == model_checksum(base_folder(language))
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the data folder is not beside the repository")

@@ -30,9 +30,9 @@ def fitted(
     table = Table(
         values=np.zeros((n, 1)),
         supported=np.array([one is SUPPORTED for one in verdicts]),
-        made=none,
         swapped=none,
         fit=np.ones(n),
+        gate=np.zeros(n),
         calibration=np.full(n, calibration),
         factors=np.ones(n),
         groups=np.arange(n),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.builtin.model import load_weights
-from proxy.backends.checkers.builtin.nli import Entailment
+from proxy.backends.checkers.builtin.nli import Entailment, LazyNLI
 from proxy.steps.judge import JOINT
-from proxy.types import Judgement, Pair, Verdict
+from proxy.types import LANGUAGES, Judgement, Pair, Verdict
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in Paris, France. It is named "
@@ -437,14 +437,16 @@ class Failing:
 
 
 async def test_a_model_that_fails_leaves_what_it_was_asked_unverified() -> None:
-    checker = BuiltinChecker(nli=Failing())
-    asked, chinese = await checker.check(
-        [Pair("It is 330 metres tall.", TOWER), Pair("长城是中国古代的军事防御工程。", WALL)]
-    )
-    checker.close()
-    assert (asked.verdict, asked.score) == (Verdict.UNVERIFIED, 0.0)
-    assert "RuntimeError" in asked.reason
-    assert chinese.verdict is Verdict.SUPPORTED
+    pairs = [Pair("It is 330 metres tall.", TOWER), Pair("长城是中国古代的军事防御工程。", WALL)]
+    for failing in LANGUAGES:
+        models = {one: Failing() if one == failing else LazyNLI(one) for one in LANGUAGES}
+        checker = BuiltinChecker(nli=models)
+        told = dict(zip(LANGUAGES, await checker.check(pairs), strict=True))
+        checker.close()
+        failed = told.pop(failing)
+        assert (failed.verdict, failed.score) == (Verdict.UNVERIFIED, 0.0)
+        assert "RuntimeError" in failed.reason
+        assert [one.verdict for one in told.values()] == [Verdict.SUPPORTED]
 
 
 async def test_irrelevant_passages_beside_the_evidence_move_nothing(checker: BuiltinChecker) -> None:
@@ -460,7 +462,9 @@ async def test_irrelevant_passages_beside_the_evidence_move_nothing(checker: Bui
 
 
 def test_the_version_tells_weights_and_adapter_apart(checker: BuiltinChecker) -> None:
-    other = BuiltinChecker(nli=Failing())
-    other.close()
-    assert checker.version != other.version
+    for replaced in LANGUAGES:
+        models = {one: Failing() if one == replaced else LazyNLI(one) for one in LANGUAGES}
+        other = BuiltinChecker(nli=models)
+        other.close()
+        assert checker.version != other.version
     assert checker.version == BuiltinChecker().version

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from proxy.backends.checkers.builtin.alignment import load_base
 from proxy.backends.checkers.builtin.excerpt import Extract
-from proxy.backends.checkers.builtin.nli import LONGEST_CLAIM, NLI, entailments, merge
+from proxy.backends.checkers.builtin.nli import LONGEST_CLAIM, NLI, LazyNLI, entailments, merge
 from proxy.errors import ConfigError
 from tests.tiny_models import tiny_encoder
 
@@ -32,6 +32,31 @@ def test_what_the_text_says_is_likelier_than_what_it_does_not(nli: NLI) -> None:
     )
     assert said.supported > 0.5 > max(swapped.supported, other.supported)
     assert sum((said.supported, said.contradicted, said.unsupported)) == pytest.approx(1, abs=1e-3)
+
+
+def test_chinese_is_read_by_a_model_of_its_own() -> None:
+    wall = "明长城东起虎山，西至嘉峪关，全长8851.8公里。1987年12月，长城被列入世界文化遗产。"
+    said, denied, turned, other = NLI(language="zh").entailments(
+        [
+            (wall, "长城于1987年被列入世界文化遗产。"),
+            (wall, "长城没有被列入世界文化遗产。"),
+            (wall, "明长城西起虎山，东至嘉峪关。"),
+            (wall, "香蕉富含钾元素。"),
+        ]
+    )
+    assert said.supported > 0.5 > max(denied.supported, other.supported)
+    assert said.supported > turned.supported
+
+
+def test_a_model_is_loaded_when_it_is_first_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    lazy = LazyNLI("en")
+    assert lazy.entailments([]) == []
+    monkeypatch.setattr("proxy.backends.checkers.builtin.nli.base_folder", Path("/no/such").joinpath)
+    with pytest.raises(ConfigError, match="can't be used"):
+        lazy.entailments([(TOWER, "It is in Paris.")])
+    monkeypatch.undo()
+    assert lazy.entailments([(TOWER, "The Eiffel Tower is in Paris.")])[0].supported > 0.5
+    assert lazy.version == NLI().version
 
 
 def test_the_word_that_is_wrong_is_doubted_most(nli: NLI) -> None:

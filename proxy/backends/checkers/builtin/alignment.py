@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
+from proxy.backends.checkers.builtin.packed import PACKED, read_packed
+
 LABELS = ("supported", "contradicted", "unsupported")
 """The classes, in the order of the logits."""
 _WIDTH = 256
@@ -37,9 +39,9 @@ class AlignmentHead(nn.Module):
     in as many steps, since a sentence encoder keeps its meaning in all tokens.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, sharpness: float = _SHARPNESS) -> None:
         super().__init__()
-        self.sharpness = nn.Parameter(torch.tensor(_SHARPNESS))
+        self.sharpness = nn.Parameter(torch.tensor(sharpness))
         self.compare = nn.Linear(4 * size, size)
         self.word = nn.Linear(size, 1)
         self.gather = nn.Linear(6 * size + 1, _WIDTH)
@@ -71,10 +73,10 @@ class AlignmentHead(nn.Module):
 class AlignedEncoder(nn.Module):
     """Any encoder of the transformers library with an `AlignmentHead`, which computes in float32."""
 
-    def __init__(self, encoder: nn.Module, size: int) -> None:
+    def __init__(self, encoder: nn.Module, size: int, sharpness: float = _SHARPNESS) -> None:
         super().__init__()
         self.encoder = encoder
-        self.head = AlignmentHead(size)
+        self.head = AlignmentHead(size, sharpness)
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor, evidence: Tensor, claim: Tensor) -> Logits:
         """All of shape (n, length): token ids and types, what is no padding, and whose token each is."""
@@ -87,19 +89,32 @@ class AlignedEncoder(nn.Module):
 def load_base(folder: Path, dropout: float = 0.0) -> AlignedEncoder:
     """The encoder in `folder` with a fresh head, in float32; the same head each time.
 
-    Raises `OSError`, `ValueError` where there is no such model.
+    A base's configuration may tell the head's `alignment_sharpness` to begin with. Raises `OSError`,
+    `ValueError` where there is no such model.
     """
     config: Any = AutoConfig.from_pretrained(folder, local_files_only=True)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
-    encoder = AutoModel.from_pretrained(
-        folder,
-        config=config,
-        attn_implementation="eager",
-        dtype=torch.float32,
-        local_files_only=True,
-    )
+    if (folder / PACKED).exists():
+        encoder = _unpacked(folder / PACKED, config)
+    else:
+        encoder = AutoModel.from_pretrained(
+            folder,
+            config=config,
+            attn_implementation="eager",
+            dtype=torch.float32,
+            local_files_only=True,
+        )
     torch.manual_seed(0)
-    return AlignedEncoder(encoder, int(config.hidden_size))
+    sharpness = float(getattr(config, "alignment_sharpness", _SHARPNESS))
+    return AlignedEncoder(encoder, int(config.hidden_size), sharpness)
+
+
+def _unpacked(file: Path, config: Any) -> nn.Module:
+    encoder: nn.Module = AutoModel.from_config(
+        config, attn_implementation="eager", dtype=torch.float32, add_pooling_layer=False
+    )
+    encoder.load_state_dict(read_packed(file), assign=True)
+    return encoder
 
 
 def _mean(states: Tensor, flags: Tensor) -> Tensor:

@@ -1,11 +1,11 @@
-"""The built-in checker: word overlap and a small NLI model, weighed by one calibrated model."""
+"""The built-in checker: word overlap and a small NLI model, weighed by one calibrated model per language."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -18,12 +18,13 @@ from proxy.backends.checkers.builtin.contradiction import (
     shortfall,
 )
 from proxy.backends.checkers.builtin.ensemble import asked, inputs, overlap
+from proxy.backends.checkers.builtin.excerpt import Extract
 from proxy.backends.checkers.builtin.model import Contradiction, Weights, load_weights
-from proxy.backends.checkers.builtin.nli import NLI, Entailment, EntailmentModel, entailments
+from proxy.backends.checkers.builtin.nli import Entailment, EntailmentModel, LazyNLI, entailments
 from proxy.backends.checkers.builtin.parts import parts
 from proxy.backends.checkers.builtin.reading import Read, Reading
 from proxy.backends.checkers.builtin.windows import EvidenceReader
-from proxy.types import Judgement, Pair, Verdict
+from proxy.types import LANGUAGES, Judgement, Language, Pair, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +50,14 @@ class _Compared:
     values: tuple[float, ...]
 
     @property
+    def language(self) -> Language:
+        """That of the claim."""
+        return self.read.comparison.claim.language
+
+    @property
     def asked(self) -> bool:
         """Whether the NLI model is asked."""
-        return asked(self.read.comparison.claim.language, self.values)
+        return asked(self.read.comparison)
 
 
 class BuiltinChecker:
@@ -61,19 +67,21 @@ class BuiltinChecker:
     free. Raises `ConfigError` when made with weights or an adapter that are missing or broken.
     """
 
-    def __init__(self, weights: Weights | None = None, nli: EntailmentModel | None = None) -> None:
+    def __init__(
+        self, weights: Weights | None = None, nli: Mapping[Language, EntailmentModel] | None = None
+    ) -> None:
         self._weights = weights or load_weights()
         self._models = self._weights.languages
         self._lexicons = {language: model.lexicon() for language, model in self._models.items()}
-        self._nli: EntailmentModel = nli or NLI()
+        self._nli = nli or {language: LazyNLI(language) for language in LANGUAGES}
         self._reader = EvidenceReader()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="builtin-checker")
 
     @property
     def version(self) -> str:
-        """A checksum of the weights and the adapter."""
+        """A checksum of the weights, and those of the NLI models."""
         weights = hashlib.sha256(self._weights.model_dump_json().encode()).hexdigest()
-        return f"builtin-{weights[:12]}-{self._nli.version}"
+        return "-".join(["builtin", weights[:12], *(self._nli[one].version for one in LANGUAGES)])
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
@@ -106,21 +114,28 @@ class BuiltinChecker:
         ]
 
     def _answers(self, reading: Reading, pairs: Sequence[Pair]) -> list[Judgement]:
-        """The border: a text that we stumble over leaves its own pair UNVERIFIED, a model that fails all that
-        it was asked."""
+        """The border: a text that we stumble over leaves its own pair UNVERIFIED."""
         reads = [self._read(reading, pair) for pair in pairs]
-        wanted = [(at, one) for at, one in enumerate(reads) if isinstance(one, _Compared) and one.asked]
-        told: Sequence[Entailment | Judgement]
-        try:
-            told = entailments(self._nli, [one.read.extracts for _, one in wanted])
-        except Exception as error:
-            log.exception("the built-in checker's NLI model failed")
-            told = [_failed(error)] * len(wanted)
-        by_pair = dict(zip((at for at, _ in wanted), told, strict=True))
+        compared = {at: one for at, one in enumerate(reads) if isinstance(one, _Compared)}
+        told: dict[int, Entailment | Judgement] = {}
+        for language in LANGUAGES:
+            wanted = [at for at, one in compared.items() if one.asked and one.language == language]
+            answers = self._told(language, [compared[at].read.extracts for at in wanted])
+            told.update(zip(wanted, answers, strict=True))
         return [
-            one if isinstance(one, Judgement) else self._answer(pairs[at], one, by_pair.get(at))
+            one if isinstance(one, Judgement) else self._answer(pairs[at], one, told.get(at))
             for at, one in enumerate(reads)
         ]
+
+    def _told(
+        self, language: Language, claims: Sequence[Sequence[Extract]]
+    ) -> Sequence[Entailment | Judgement]:
+        """The border: a model that fails leaves all that it was asked UNVERIFIED."""
+        try:
+            return entailments(self._nli[language], claims)
+        except Exception as error:
+            log.exception("the built-in checker's NLI model for %s failed", language)
+            return [_failed(error)] * len(claims)
 
     def _read(self, reading: Reading, pair: Pair) -> _Compared | Judgement:
         """The pair as far as no model is needed, or the answer where none is needed at all."""
@@ -138,9 +153,8 @@ class BuiltinChecker:
         if isinstance(told, Judgement):
             return told
         comparison, quote = compared.read.comparison, compared.read.quote
-        language = comparison.claim.language
-        model = self._models[language]
-        values = inputs(language, compared.values, told)
+        model = self._models[compared.language]
+        values = inputs(compared.values, told)
         score = model.probability(values) * comparison.factor(told.supported if told else 0.0)
         spans = carrying(comparison)
         if score >= model.threshold:

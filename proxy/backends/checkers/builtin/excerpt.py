@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxy.backends.checkers.builtin.windows import EvidenceView, Unit, Window
+from proxy.types import Language
 
-BUDGET = 90
-"""Tokens of evidence that are read, unless the window alone has more: about 120 word pieces."""
+BUDGET: Mapping[Language, int] = {"en": 90, "zh": 150}
+"""Tokens of evidence that are read, unless the window alone has more: about 120 word pieces, or 100 Chinese
+ones, which hold several characters."""
 _REACH = 40
 """Sentences on either side of the window from which others are taken: what stands far off may be about
 anything."""
@@ -28,15 +30,17 @@ class Extract:
     offset: int
 
 
-def excerpt(units: Mapping[Unit, float], evidence: EvidenceView, window: Window) -> tuple[int, ...]:
+def excerpt(
+    units: Mapping[Unit, float], evidence: EvidenceView, window: Window, budget: int
+) -> tuple[int, ...]:
     """Indexes of the sentences to read, in order: the window, then of those around it what adds most of the
-    claim until `BUDGET`, then the sentence before the window (whom "he" means) where there is room.
+    claim until `budget` tokens, then the sentence before the window (whom "he" means) where there is room.
 
     Linear in the evidence for each sentence that is added.
     """
     chosen = set(range(window.first, window.last + 1))
     page = evidence.pages[window.first]
-    left = BUDGET - sum(_length(evidence, at) for at in chosen)
+    left = budget - sum(_length(evidence, at) for at in chosen)
     open_units: dict[Unit, float] = {unit: weight for unit, weight in units.items() if isinstance(unit, str)}
     whole = sum(open_units.values())
     worth = _WORTH * whole

@@ -62,7 +62,7 @@ class Averaged(_Part):
 
 
 class Gated(_Part):
-    """P(supported | inputs) among citations, times that no detail was exchanged."""
+    """P(supported | inputs), times that no detail was exchanged, by the first of the inputs alone."""
 
     kind: Literal["gated"] = "gated"
     support: Regression
@@ -75,7 +75,8 @@ class Gated(_Part):
 
     def log_odds(self, values: Sequence[float]) -> float:
         """Of full support."""
-        return gated(self.support.log_odds(values), self.swap.log_odds(values))
+        own = values[: len(self.swap.coefficients)]
+        return gated(self.support.log_odds(values), self.swap.log_odds(own))
 
 
 Model = Averaged | Gated
@@ -126,11 +127,11 @@ class LanguageModel(_Part):
 class Weights(_Part):
     """The whole file. `sources`, `seed` and `figures` say how it came to be; nothing reads them.
 
-    So does `adapter`, of the NLI model's that the weights were fitted with.
+    So do `adapters`, of the NLI models' that the weights were fitted with.
     """
 
     seed: int
-    adapter: JsonValue
+    adapters: dict[Language, JsonValue]
     sources: JsonValue
     languages: dict[Language, LanguageModel]
 

@@ -1,4 +1,5 @@
-"""The NLI model: the packaged MiniLM with our adapter merged in. It tells which words it doubts."""
+"""The NLI models: a small packaged encoder for each language, with our adapter merged in. They tell which
+words they doubt."""
 
 from __future__ import annotations
 
@@ -18,11 +19,14 @@ from transformers import AutoTokenizer
 from proxy.backends.checkers.builtin.alignment import load_base
 from proxy.backends.checkers.builtin.excerpt import Extract
 from proxy.backends.checkers.builtin.tensors import TokenPair, batches, join, stacked
-from proxy.backends.models import dtype_of, packaged_folder, quiet
+from proxy.backends.models import DEFAULT_MODEL, dtype_of, first_line, packaged_folder, quiet
 from proxy.errors import ConfigError
-from proxy.types import Precision
+from proxy.types import Language, Precision
 
-ADAPTER = "adapter.safetensors"
+ADAPTERS: Mapping[Language, str] = {"en": "adapter-en.safetensors", "zh": "adapter-zh.safetensors"}
+BASES: Mapping[Language, str] = {"en": DEFAULT_MODEL, "zh": "multilingual-e5-small"}
+"""What the adapters are of. MiniLM knows few Chinese characters."""
+_CHINESE_BASE = "chinese_base"
 LONGEST_CLAIM = 200
 """Word pieces of a claim that are read at once; a longer one is read in pieces, and its worst counts."""
 WINDOW = 384
@@ -59,13 +63,21 @@ class EntailmentModel(Protocol):
         ...
 
 
+def base_folder(language: Language) -> Path:
+    """The folder of a packaged base. Raises `ConfigError` where that of English is missing or broken."""
+    if language == "en":
+        return packaged_folder()
+    return Path(str(resources.files(__package__).joinpath(_CHINESE_BASE)))
+
+
 class NLI:
     """Implements `EntailmentModel`. Blocking.
 
     Args:
-        base: folder of the base model, None for the packaged all-MiniLM-L6-v2.
+        base: folder of the base model, None for the packaged one of `language`.
         adapter: the adapter's safetensors file, None for the package's own.
         precision: as the encoder's; bfloat16 halves the time where the processor has it.
+        language: of the claims.
 
     Raises:
         ConfigError: a file is missing or broken, or the adapter is of another model.
@@ -76,22 +88,19 @@ class NLI:
         base: Path | None = None,
         adapter: Traversable | None = None,
         precision: Precision = "auto",
+        language: Language = "en",
     ) -> None:
-        folder = base or packaged_folder()
-        file = adapter or resources.files(__package__).joinpath(ADAPTER)
+        folder = base or base_folder(language)
+        file = adapter or _packaged_adapter(language)
+        content = _content(file)
         try:
-            content = file.read_bytes()
             with quiet():
                 model = load_base(folder)
                 self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             merge(model, load_tensors(content))
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise ConfigError(
-                f"The built-in checker's NLI model ({file} on {folder}) can't be used: {reason}. "
-                "Install Vouch again, or make it with `python -m training`."
-            ) from error
-        self._version = hashlib.sha256(content).hexdigest()[:12]
+            raise _unusable(f"{file} on {folder}", error) from error
+        self._version = _checksum(content)
         model.encoder.to(dtype_of(precision))
         self._model = model.eval()
 
@@ -142,6 +151,32 @@ class NLI:
         return found
 
 
+class LazyNLI:
+    """Implements `EntailmentModel`: the packaged one of a language, loaded when it is first asked, so that
+    who has texts in one language holds one model. Blocking.
+
+    Raises `ConfigError` when made without an adapter, or asked with a broken one.
+    """
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+        self._version = _checksum(_content(_packaged_adapter(language)))
+        self._model: NLI | None = None
+
+    @property
+    def version(self) -> str:
+        """The adapter's checksum."""
+        return self._version
+
+    def entailments(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        """As those of `NLI`."""
+        if not pairs:
+            return []
+        if self._model is None:
+            self._model = NLI(language=self._language)
+        return self._model.entailments(pairs)
+
+
 def entailments(model: EntailmentModel, claims: Sequence[Sequence[Extract]]) -> list[Entailment]:
     """One per claim, of which each piece is read: the least supported decides. One without pieces is sure."""
     pieces = [(at, one) for at, extracts in enumerate(claims) for one in extracts if one.text.strip()]
@@ -168,6 +203,28 @@ def merge(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
                 weights[f"{layer}.weight"].add_(tensor.float() @ tensors[f"{layer}.lora_A"].float())
             elif not name.endswith(".lora_A"):
                 weights[name].copy_(tensor.float())
+
+
+def _packaged_adapter(language: Language) -> Traversable:
+    return resources.files(__package__).joinpath(ADAPTERS[language])
+
+
+def _content(adapter: Traversable) -> bytes:
+    try:
+        return adapter.read_bytes()
+    except OSError as error:
+        raise _unusable(str(adapter), error) from error
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def _unusable(what: str, error: Exception) -> ConfigError:
+    return ConfigError(
+        f"The built-in checker's NLI model ({what}) can't be used: {first_line(error)}. "
+        "Install Vouch again, or make it with `python -m training`."
+    )
 
 
 def _worst(pieces: Sequence[Entailment]) -> Entailment:

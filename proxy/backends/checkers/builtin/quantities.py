@@ -40,6 +40,8 @@ _ABOUT = re.compile(r"约|約|大概|左右|上下|接近|[将將]近")
 _MORE = re.compile(r"超[过過]|逾|多于|至少|不[少低]于|高于|以上|突破|[多余餘几幾]")
 _LESS = re.compile(r"不[到足]|近|[少低]于|以下|至多|不超[过過]")
 _BEFORE, _AFTER = 4, 3
+_OPEN = Decimal("0.99")
+"""How far a "more than 20" reaches to 30, which it is not."""
 _ROUND = 10**4
 """Values from here on are often rounded, to two digits at least, without a word that says so."""
 
@@ -167,9 +169,9 @@ def _range(value: Decimal, around: str) -> tuple[Decimal, Decimal]:
     if _ABOUT.search(around):
         return value - step / 2, value + step / 2
     if _LESS.search(around):
-        return value - step, value
+        return value - _OPEN * step, value
     if _MORE.search(around):
-        return value, value + step
+        return value, value + _OPEN * step
     return value, value
 
 

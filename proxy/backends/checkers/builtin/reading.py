@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from proxy.backends.checkers.builtin.assertion import asserted
 from proxy.backends.checkers.builtin.claims import ClaimView, Lexicon, read_claim
 from proxy.backends.checkers.builtin.comparison import Comparison, compare
-from proxy.backends.checkers.builtin.excerpt import Extract, excerpt, excerpt_text
+from proxy.backends.checkers.builtin.excerpt import BUDGET, Extract, excerpt, excerpt_text
 from proxy.backends.checkers.builtin.matching import read_window
 from proxy.backends.checkers.builtin.quantities import Told, read_quantities
+from proxy.backends.checkers.builtin.respelling import respelt
 from proxy.backends.checkers.builtin.scaffolding import without_scaffolding
 from proxy.backends.checkers.builtin.scope import scope
 from proxy.backends.checkers.builtin.tokens import Token, tokenize
@@ -92,9 +93,11 @@ class Reading:
 
 def _extracts(claim: ClaimView, evidence: EvidenceView, window: Window, title: str) -> Iterator[Extract]:
     """The claim with what the evidence says of it; of a long claim each piece, with what the window says."""
+    budget = BUDGET[claim.language]
     if len(claim.tokens) <= 2 * _PIECE:
         units = claim_units(claim.tokens, claim.weights)
-        yield _extract(claim.text, 0, excerpt_text(evidence, excerpt(units, evidence, window)), title)
+        text = excerpt_text(evidence, excerpt(units, evidence, window, budget))
+        yield _extract(claim, claim.text, 0, text, title)
         return
     inside = _within(evidence, window)
     for first, last in _pieces(claim):
@@ -102,15 +105,18 @@ def _extracts(claim: ClaimView, evidence: EvidenceView, window: Window, title: s
         own = best_window(units, last - first, inside)
         start = 0 if first == 0 else claim.tokens[first].start
         end = len(claim.text) if last == len(claim.tokens) else claim.tokens[last].start
-        text = excerpt_text(inside, excerpt(units, inside, own)) if own else ""
+        text = excerpt_text(inside, excerpt(units, inside, own, budget)) if own else ""
         piece = claim.text[start:end]
         if not _stands_in(piece, text):
-            yield _extract(piece, start, text, title)
+            yield _extract(claim, piece, start, text, title)
 
 
-def _extract(claim: str, offset: int, text: str, title: str) -> Extract:
-    named = not title or text.startswith(title)
-    return Extract(text if named else f"{title}. {text}", claim, offset)
+def _extract(claim: ClaimView, piece: str, offset: int, text: str, title: str) -> Extract:
+    named = title and not text.startswith(title)
+    if claim.language == "zh":
+        text = respelt(piece, text)
+        return Extract(f"{title}：{text}" if named else text, piece, offset)
+    return Extract(f"{title}. {text}" if named else text, piece, offset)
 
 
 def _pieces(claim: ClaimView) -> Iterator[tuple[int, int]]:
