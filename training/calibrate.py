@@ -132,10 +132,8 @@ def _table(
     share = np.array([float(source.weight) for source in sources])
     share /= np.array([(names == name).sum() for name in names])
     roles = np.array([source.role for source in sources])
-    copied, supported = (
-        np.array([one.copied for one in samples]),
-        np.array([one.supported for one in samples]),
-    )
+    copied = np.array([one.copied for one in samples])
+    supported = np.array([one.supported for one in samples])
     gate = np.zeros(len(samples))
     if language == "zh":
         # A denial is not learnt: a rule of the checker sees to it.
