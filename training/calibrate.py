@@ -162,7 +162,7 @@ def _contradiction(
     scores: Floats,
     passed: Flags,
 ) -> Contradiction:
-    """English only: in Chinese, where no NLI model is asked, the rule decides alone."""
+    """English only: no Chinese set but rule-made claims has all three labels, so there the rule decides."""
     comparisons = [read.comparison for read in reads]
     told = zip(comparisons, table.values.tolist(), scores.tolist(), strict=True)
     return fit_contradiction(

@@ -67,10 +67,12 @@ class _Header:
 def pack(file: Path, folder: Path, layers: int = LAYERS) -> None:
     """Writes `config.json`, `tokenizer.json`, `tokenizer_config.json` and the packed weights to `folder`.
 
-    Raises `ValueError` where the file is of another format.
+    Raises `ValueError`, `struct.error`, `KeyError` where the file is of another format or has fewer layers.
     """
     content = file.read_bytes()
     header = _header(content)
+    if not 0 < layers <= header.layers:
+        raise ValueError(f"it has {header.layers} layers, of which {layers} can't be kept")
     kept = list(_kept(header.pieces))
     folder.mkdir(parents=True, exist_ok=True)
     tensors: dict[str, Tensor] = {}
@@ -128,6 +130,8 @@ def _tensors(content: bytes, header: _Header) -> Iterator[tuple[str, int, bytes]
         name = file.read(length).decode()
         entries.append((name, *struct.unpack("<BIQQ", file.read(21))))
     for name, kind, _, offset, size in entries:
+        if offset + size > len(content):
+            raise ValueError("it ends too early")
         yield name, kind, content[offset : offset + size]
 
 
@@ -219,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         pack(options.file, options.folder, options.layers)
-    except (OSError, ValueError, struct.error) as error:
+    except (OSError, ValueError, KeyError, struct.error) as error:
         sys.stderr.write(f"Error: {options.file} can't be packed: {error}.\n")
         return 2
     return 0

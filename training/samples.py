@@ -15,7 +15,7 @@ from proxy.types import Language, Pair, Verdict
 from training.augment.chinese import make_chinese
 from training.augment.corpora import passages_of
 from training.augment.english import from_passages
-from training.prepare import JUDGED, kept_back
+from training.prepare import CHINESE_CORPUS, CORPUS, JUDGED, kept_back
 from training.swaps import make_swaps
 
 Role = Literal["fit", "calibrate", "measure"]
@@ -157,8 +157,8 @@ SOURCES = (
 """No coefficient is fitted on a set whose licence is not stated."""
 
 CORPORA: Mapping[Language, str] = {
-    "en": "corpora/wikipedia_en.jsonl",
-    "zh": "corpora/wikipedia_zh.jsonl",
+    "en": CORPUS,
+    "zh": CHINESE_CORPUS,
 }
 """What the word weights are counted in."""
 

@@ -87,7 +87,7 @@ def test_the_weights_that_are_kept_are_those_of_the_file(made: tuple[Path, Weigh
 
 
 def test_the_tokenizer_knows_what_is_kept(made: tuple[Path, Weights], tmp_path: Path) -> None:
-    pack(made[0], tmp_path / "base")
+    pack(made[0], tmp_path / "base", layers=2)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "base")
     assert tokenizer.tokenize("城中有1500石桥。") == ["▁", "城", "中", "有", "1", "500", "石桥", "。"]
     assert tokenizer("桥", add_special_tokens=False)["input_ids"][-1] == tokenizer.unk_token_id
@@ -101,6 +101,20 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     assert found.returncode == 2
     assert "other.bin can't be packed" in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_a_file_that_was_cut_short_is_refused(made: tuple[Path, Weights], tmp_path: Path) -> None:
+    (tmp_path / "short.bin").write_bytes(made[0].read_bytes()[:-100])
+    found = _command(str(tmp_path / "short.bin"), str(tmp_path / "base"), "--layers", "1")
+    assert found.returncode == 2
+    assert "ends too early" in found.stderr
+
+
+def test_more_layers_than_there_are_is_an_error(made: tuple[Path, Weights], tmp_path: Path) -> None:
+    found = _command(str(made[0]), str(tmp_path / "base"), "--layers", str(LAYERS + 1))
+    assert found.returncode == 2
+    assert f"it has {LAYERS} layers" in found.stderr
+    assert not (tmp_path / "base").exists()
 
 
 def test_the_command_leaves_a_base(made: tuple[Path, Weights], tmp_path: Path) -> None:

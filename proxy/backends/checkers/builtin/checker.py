@@ -64,7 +64,8 @@ class BuiltinChecker:
     """Implements `protocols.Checker` without a key, a download or a GPU.
 
     The work is done on a thread of the checker's own, one batch after the other, so that the event loop stays
-    free. Raises `ConfigError` when made with weights or an adapter that are missing or broken.
+    free. Raises `ConfigError` when made with weights that are missing or broken, or without an adapter. An
+    NLI model that turns out broken when it is first asked leaves what it was asked UNVERIFIED.
     """
 
     def __init__(
