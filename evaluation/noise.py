@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from evaluation.rows import CorpusRow, DataError, read_corpus
-from proxy.steps.judge import JOINT
-from proxy.types import Pair
+from proxy.types import Page, Pair
 
 Place = Literal["after", "before"]
 
@@ -32,14 +31,24 @@ def surrounded(pair: Pair, corpus: Sequence[CorpusRow], chance: random.Random) -
     return replace(pair, evidence=f"{before}\n\n{pair.evidence}\n\n{after}")
 
 
-def beside(
-    pair: Pair, corpus: Sequence[CorpusRow], passages: int, place: Place, chance: random.Random
-) -> Pair:
-    """The pair, its evidence joined to `passages` random ones, as the proxy joins what it checks together."""
-    others = [row.text for row in chance.choices(corpus, k=passages)]
-    return replace(
-        pair, evidence=JOINT.join([pair.evidence, *others] if place == "after" else [*others, pair.evidence])
-    )
+@dataclass(frozen=True, slots=True)
+class Added:
+    """So many irrelevant passages before or after the evidence: apart, each with its title, as the proxy puts
+    together what it checks together; or else as paragraphs of one text, under the title of the evidence."""
+
+    passages: int
+    place: Place
+    apart: bool
+
+    def to(self, pair: Pair, corpus: Sequence[CorpusRow], chance: random.Random) -> Pair:
+        """The pair with random passages of the corpus."""
+        own = Page(pair.evidence, pair.title)
+        others = [Page(row.text, row.title) for row in chance.choices(corpus, k=self.passages)]
+        pages = [own, *others] if self.place == "after" else [*others, own]
+        if self.apart:
+            first, *rest = pages
+            return replace(pair, evidence=first.text, title=first.title, others=tuple(rest))
+        return replace(pair, evidence="\n\n".join(page.text for page in pages))
 
 
 def _other_text(title: str, corpus: Sequence[CorpusRow], chance: random.Random) -> Iterator[str]:

@@ -3,7 +3,7 @@ exclusive; all scores are floats in [0, 1] unless said otherwise."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal, get_args
 
@@ -181,13 +181,31 @@ class Passage:
     end: int
 
 
+PAGE_BREAK = "\n\f\n"
+"""Between passages that are read as one text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A passage's text and the title it stands under, which is empty where it has none."""
+
+    text: str
+    title: str = ""
+
+    def titled(self) -> str:
+        """The text under its title, which is not said twice."""
+        title = self.title.strip()
+        return self.text if self.text.lstrip().startswith(title) else f"{title}\n{self.text}"
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """What a checker is asked: does `evidence` fully support `claim`?
 
     `claim` is plain text. `context` is what a claim that leans on its context needs to be understood
     (the sentence before, say), empty for one that stands alone. `question` is the user's. `evidence` is
-    one passage's text, or several joined by a page break (`steps.judge.JOINT`); `title` is that of the first.
+    one passage's text, `title` its title. `others` are further passages, that are to support the claim
+    together with it.
     """
 
     claim: str
@@ -195,6 +213,22 @@ class Pair:
     context: str = ""
     question: str = ""
     title: str = ""
+    others: tuple[Page, ...] = ()
+
+    def alone(self) -> tuple[Pair, ...]:
+        """The claim and each of the passages."""
+        return (
+            replace(self, others=()),
+            *(replace(self, evidence=one.text, title=one.title, others=()) for one in self.others),
+        )
+
+    def joined(self) -> Pair:
+        """The claim and all passages as one text, each under its title; the pair itself where it has one."""
+        if not self.others:
+            return self
+        pages = (Page(self.evidence, self.title), *self.others)
+        text = PAGE_BREAK.join(page.titled() for page in pages if page.text.strip())
+        return replace(self, evidence=text, title="", others=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +239,8 @@ class Judgement:
     the probability that the evidence fully supports the claim (a checker without one says 1 or 0), so an
     UNVERIFIED judgement has score 0. `quote` is the span of `Pair.evidence` that decided it, or None;
     `carrying` are spans in it that say what the claim says, `missing` spans of `Pair.claim` that nothing
-    bears out: empty from a checker that doesn't tell. `reason` is the checker's own words: its reasoning, or
+    bears out: empty from a checker that doesn't tell. Of a pair with `others` neither `quote` nor `carrying`
+    means anything. `reason` is the checker's own words: its reasoning, or
     what failed.
     """
 

@@ -12,13 +12,16 @@ from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.citations import CitationOptions, check_citations, numbered
 from proxy.errors import CheckError, RequestError
 from proxy.steps.faithfulness import CitationReport
-from proxy.steps.judge import JOINT
 from proxy.steps.nearest import nearest
 from proxy.types import Document, Judgement, Pair, Usage, Verdict
 
 
 def documents(*texts: str) -> tuple[Document, ...]:
     return numbered([Document(f"d{at}", f"Document {at}", text) for at, text in enumerate(texts, 1)])
+
+
+def said(pair: Pair) -> str:
+    return " ".join(one.evidence for one in pair.alone())
 
 
 @dataclass
@@ -32,7 +35,7 @@ class Table:
         self.asked += pairs
         return [
             Judgement(
-                Verdict.SUPPORTED if (pair.claim, pair.evidence) in self.supported else Verdict.UNSUPPORTED,
+                Verdict.SUPPORTED if (pair.claim, said(pair)) in self.supported else Verdict.UNSUPPORTED,
                 usage=Usage(1, 1),
             )
             for pair in pairs
@@ -44,9 +47,7 @@ CLAIM = "The moon orbits the earth."
 
 
 async def test_the_cited_documents_are_judged_joined_alone_and_one_left_out() -> None:
-    checker = Table(
-        {(CLAIM, JOINT.join(("Alpha.", "Beta.", "Gamma."))), (CLAIM, JOINT.join(("Alpha.", "Beta.")))}
-    )
+    checker = Table({(CLAIM, "Alpha. Beta. Gamma."), (CLAIM, "Alpha. Beta.")})
     report = await check_citations(f"{CLAIM}[1-3]", ABC, checker)
     (statement,) = report.statements
     assert statement.verdict is Verdict.SUPPORTED
@@ -205,6 +206,14 @@ async def test_the_builtin_checker_tells_good_citations_from_bad_in_english(buil
     ]
     assert report.statements[2].uncovered == ("430",)
     assert (report.recall, report.precision) == (0.5, 0.5)
+
+
+async def test_a_cited_documents_title_does_not_name_the_subject_of_another(builtin: BuiltinChecker) -> None:
+    curie = Document("c", "Marie Curie", "She pioneered research on radioactivity and won two Nobel Prizes.")
+    fleming = Document("f", "Alexander Fleming", "The scientist discovered penicillin in 1928 in London.")
+    answer = "Marie Curie discovered penicillin in 1928 in London [1][2]."
+    report = await check_citations(answer, numbered([curie, fleming]), builtin)
+    assert [one.verdict for one in report.statements] == [Verdict.UNSUPPORTED]
 
 
 async def test_the_builtin_checker_tells_good_citations_from_bad_in_chinese(builtin: BuiltinChecker) -> None:

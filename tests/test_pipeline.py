@@ -192,7 +192,7 @@ async def test_no_passage_is_unsupported() -> None:
 
 async def test_two_passages_that_carry_a_claim_together_are_both_cited() -> None:
     def both(pair: Pair) -> Verdict:
-        held = "All about it." in pair.evidence and "And the rest." in pair.evidence
+        held = {"All about it.", "And the rest."} <= {one.evidence for one in pair.alone()}
         return Verdict.SUPPORTED if held else Verdict.UNSUPPORTED
 
     loop, _ = pipeline("This claim needs two.", judge=Judge(both))

@@ -16,7 +16,7 @@ from evaluation.compose import open_checker
 from evaluation.judging import Judged, judge
 from evaluation.markdown import failures, rounded, shown, table
 from evaluation.metrics import SEED
-from evaluation.noise import AROUND, Place, beside, read_noise, surrounded
+from evaluation.noise import AROUND, Added, Place, read_noise, surrounded
 from evaluation.options import add_checker_arguments, add_count_argument
 from evaluation.report import Report
 from evaluation.rows import CorpusRow, DataError, read_rows
@@ -28,8 +28,11 @@ NAME = "noise"
 HELP = "a planted error in 50 KB of other text, and scores beside irrelevant passages"
 
 _COUNT = 100
-_ADDED: tuple[tuple[int, Place], ...] = tuple(
-    (passages, place) for passages in (1, 4, 20) for place in get_args(Place)
+_ADDED = tuple(
+    Added(passages, place, apart)
+    for apart in (True, False)
+    for passages in (1, 4, 20)
+    for place in get_args(Place)
 )
 _PLANTED, _MOVED = 4, 1 + len(_ADDED)
 _P95 = 95
@@ -51,7 +54,7 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How far the scores of `n` supported claims move beside that many irrelevant passages.
+    """How far the scores of `n` supported claims move beside irrelevant passages (`Added`).
 
     Absolute differences; `max_supported` is the greatest of the claims that the checker supports without
     them. And the share of claims whose verdict changes between supported and not.
@@ -59,6 +62,7 @@ class Moved:
 
     passages: int
     place: Place
+    apart: bool
     n: int
     mean: float
     p95: float
@@ -147,16 +151,17 @@ def _moved_pairs(supported: Sequence[Pair], corpus: Sequence[CorpusRow]) -> Iter
     chance = random.Random(SEED)
     for pair in supported:
         yield pair
-        yield from (beside(pair, corpus, passages, place, chance) for passages, place in _ADDED)
+        yield from (added.to(pair, corpus, chance) for added in _ADDED)
 
 
 def _moved(judged: Judged) -> Iterator[Moved]:
     scores, called = judged.scores.reshape(-1, _MOVED), judged.called.reshape(-1, _MOVED)
-    for at, (passages, place) in enumerate(_ADDED, 1):
+    for at, added in enumerate(_ADDED, 1):
         gaps = np.abs(scores[:, at] - scores[:, 0])
         yield Moved(
-            passages=passages,
-            place=place,
+            passages=added.passages,
+            place=added.place,
+            apart=added.apart,
             n=len(gaps),
             mean=float(gaps.mean()),
             p95=float(np.percentile(gaps, _P95)),
@@ -201,13 +206,22 @@ def _tables(found: Noise) -> str:
         [
             "passages",
             "where",
+            "as",
             "mean",
             "95th percentile",
             "most",
             "most if supported alone",
             "verdicts changed",
         ],
-        [[str(one.passages), f"{one.place} the evidence", *map(shown, _gaps(one))] for one in found.moved],
+        [
+            [
+                str(one.passages),
+                f"{one.place} the evidence",
+                "passages" if one.apart else "one text",
+                *map(shown, _gaps(one)),
+            ]
+            for one in found.moved
+        ],
     )
     return text + failures(found.unverified)
 

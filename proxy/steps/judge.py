@@ -12,28 +12,27 @@ from proxy.types import (
     Evidence,
     Finding,
     Judgement,
+    Page,
     Pair,
     UpstreamCitations,
     Usage,
     Verdict,
 )
 
-JOINT = "\n\f\n"
-"""Between passages that are checked together: a page break, so that no checker reads on across it."""
-
-
 MARGIN = 0.2
 """How much less sure than the surest a passage may be to be cited too."""
 
 
 def pair(claim: Claim, evidence: Sequence[Evidence], context: str, question: str) -> Pair:
-    """What the checker is asked of a claim and one passage, or several joined (CEG section 3.3)."""
+    """What the checker is asked of a claim and one passage, or several together (CEG section 3.3)."""
+    first, *others = (Page(one.passage.text, one.passage.title) for one in evidence)
     return Pair(
         claim=claim.plain,
-        evidence=JOINT.join(one.passage.text for one in evidence),
+        evidence=first.text,
         context=context,
         question=question,
-        title=evidence[0].passage.title,
+        title=first.title,
+        others=tuple(others),
     )
 
 

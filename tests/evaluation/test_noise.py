@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.noise import AROUND, Place, beside, read_noise, surrounded
-from proxy.steps.judge import JOINT
+from evaluation.noise import AROUND, Added, Place, read_noise, surrounded
 from proxy.types import Pair
 from tests.evaluation.files import town_passages, town_rows, write_lines
 
@@ -35,14 +34,21 @@ def test_other_text_of_other_titles_stands_on_both_sides_of_the_evidence(corpus:
 
 
 @pytest.mark.parametrize(("place", "at"), [("after", 0), ("before", -1)])
-def test_irrelevant_passages_are_joined_as_the_proxy_joins_passages(
+def test_irrelevant_passages_stand_beside_the_evidence_or_in_one_text_with_it(
     corpus: Path, place: Place, at: int
 ) -> None:
     rows = read_noise(corpus)
-    parts = beside(PAIR, rows, 4, place, random.Random(1)).evidence.split(JOINT)
+    parts = [
+        (one.title, one.evidence) for one in Added(4, place, True).to(PAIR, rows, random.Random(1)).alone()
+    ]
     assert len(parts) == 5
-    assert parts.pop(at) == PAIR.evidence
-    assert set(parts) <= {row.text for row in rows}
+    assert parts.pop(at) == (PAIR.title, PAIR.evidence)
+    assert set(parts) <= {(row.title, row.text) for row in rows}
+    whole = Added(4, place, False).to(PAIR, rows, random.Random(1))
+    assert (whole.title, whole.others) == (PAIR.title, ())
+    texts = whole.evidence.split("\n\n")
+    assert texts.pop(at) == PAIR.evidence
+    assert texts == [text for _, text in parts]
 
 
 def test_errors_in_noise_and_scores_beside_it_come_out(
@@ -59,15 +65,18 @@ def test_errors_in_noise_and_scores_beside_it_come_out(
     # among towns that are all described alike, an exchanged name may be another town's truth
     assert 0.5 <= planted["recall"] <= planted["recall_alone"] == 1.0
     assert planted["false_alarms_alone"] == planted["false_alarms"] == 0.0
-    assert [(one["passages"], one["place"]) for one in line["irrelevant"]] == [
-        (count, place) for count in (1, 4, 20) for place in ("after", "before")
+    assert [(one["passages"], one["place"], one["apart"]) for one in line["irrelevant"]] == [
+        (count, place, apart)
+        for apart in (True, False)
+        for count in (1, 4, 20)
+        for place in ("after", "before")
     ]
     for one in line["irrelevant"]:
         assert one["n"] == 4
         assert 0 <= one["mean"] <= one["p95"] + 1e-9 <= one["max"] + 2e-9
         assert 0 <= one["max_supported"] <= one["max"]
     assert main(arguments) == 0
-    assert "| 20 | before the evidence |" in capsys.readouterr().out
+    assert "| 20 | before the evidence | one text |" in capsys.readouterr().out
 
 
 def test_rows_without_a_supported_one_and_a_corpus_of_one_title_are_refused(

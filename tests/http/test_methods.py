@@ -56,6 +56,20 @@ def test_documents_are_cited_with_the_numbers_that_the_client_gave_them(
     assert urls == ["Weight", "Height"]
 
 
+def test_a_documents_title_does_not_name_the_subject_of_another(client: OpenAI, upstream: Upstream) -> None:
+    upstream.enqueue(Reply("Marie Curie discovered the mould in 1928 on a dish at the hospital."))
+    nearer = "Marie Curie discovered radium. In 1928 Marie Curie opened a hospital."
+    further = (
+        "The doctor discovered the mould in 1928 on a dish at the hospital. Every spring he left the city, "
+        "travelled to the lakes and fished there for weeks, and in autumn he read novels and grew roses. His "
+        "sister kept bees, his brother mended clocks, and the three of them played cards on Sunday evenings."
+    )
+    documents = [{"title": "Marie Curie", "text": nearer}, {"title": "Alexander Fleming", "text": further}]
+    reply = ask(client, documents=documents)
+    assert verdicts(reply) == ["unsupported"]
+    assert reply["references"] == []
+
+
 RAG = [
     {"role": "system", "content": f"Answer from the documents.\n\n[1] Weight\n{IRON}\n\n[2] Height\n{TOWER}"},
     {"role": "user", "content": "How heavy is the Eiffel Tower?"},

@@ -5,7 +5,19 @@ from __future__ import annotations
 import pytest
 
 from proxy.steps import judge
-from proxy.types import Attempt, Claim, Draft, Evidence, Finding, Judgement, Passage, Usage, Verdict
+from proxy.types import (
+    PAGE_BREAK,
+    Attempt,
+    Claim,
+    Draft,
+    Evidence,
+    Finding,
+    Judgement,
+    Pair,
+    Passage,
+    Usage,
+    Verdict,
+)
 
 S, C, U, X, N = (
     Verdict.SUPPORTED,
@@ -107,11 +119,12 @@ def test_joined_passages_that_do_not_carry_it_change_nothing_but_the_cost() -> N
 
 def test_joined_evidence_holds_every_passage() -> None:
     asked = judge.pair(CLAIM, [evidence("a"), evidence("b")], "before", "why?")
-    assert (asked.evidence, asked.context, asked.question) == (
-        f"Text a.{judge.JOINT}Text b.",
-        "before",
-        "why?",
-    )
+    assert (asked.context, asked.question) == ("before", "why?")
+    assert [(one.title, one.evidence) for one in asked.alone()] == [
+        ("Title a", "Text a."),
+        ("Title b", "Text b."),
+    ]
+    assert asked.joined() == Pair("A is.", f"Title a\nText a.{PAGE_BREAK}Title b\nText b.", "before", "why?")
 
 
 @pytest.mark.parametrize(

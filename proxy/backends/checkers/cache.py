@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 from proxy.errors import CheckError
 from proxy.protocols import Checker
-from proxy.types import Judgement, Pair, Usage, Verdict
+from proxy.types import Judgement, Page, Pair, Usage, Verdict
 
 _Key = tuple[str, Pair]
 _Outcome = Judgement | CheckError | None
@@ -113,4 +113,7 @@ class Judgements:
 
 
 def _characters(key: _Key, judgement: Judgement) -> int:
-    return sum(map(len, astuple(key[1]))) + len(judgement.reason)
+    pair = key[1]
+    texts = (pair.claim, pair.context, pair.question, judgement.reason)
+    pages = (Page(pair.evidence, pair.title), *pair.others)
+    return sum(map(len, texts)) + sum(len(page.text) + len(page.title) for page in pages)

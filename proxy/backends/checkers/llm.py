@@ -65,6 +65,7 @@ class LLMChecker:
 
         Raises `CheckError` where every call failed because the model can't be reached or refuses us.
         """
+        pairs = [pair.joined() for pair in pairs]
         groups = joint.grouped(pairs, self._claims_per_call)
         async with asyncio.TaskGroup() as tasks:
             judging = [tasks.create_task(self._judge([pairs[at] for at in group])) for group in groups]

@@ -60,6 +60,7 @@ class Windowed(Generic[AnyWindow]):
 
     def _cut(self, pair: Pair) -> Sequence[AnyWindow] | Judgement:
         """The pair's windows, or what is to be said of it without any."""
+        pair = pair.joined()
         try:
             windows = self._read(pair)
         except ValueError as error:

@@ -9,7 +9,7 @@ import pytest
 
 from proxy.backends.checkers.llm import LLMChecker
 from proxy.backends.upstream.http import HTTPUpstream
-from proxy.types import Pair, PromptName, Verdict
+from proxy.types import Page, Pair, PromptName, Verdict
 from tests.backends.checkers.labels import NAMES, NO
 from tests.backends.prompted import text_of
 from tests.behaviours import Answer
@@ -123,7 +123,7 @@ INJECTED = [
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("injected", INJECTED)
-@pytest.mark.parametrize("part", ["evidence", "claim", "context", "title"])
+@pytest.mark.parametrize("part", ["evidence", "claim", "context", "title", "text", "heading"])
 async def test_what_comes_from_outside_stays_between_marks_that_it_cannot_close(
     upstream: Upstream, llm: HTTPUpstream, name: PromptName, injected: str, part: str
 ) -> None:
@@ -132,11 +132,14 @@ async def test_what_comes_from_outside_stays_between_marks_that_it_cannot_close(
         "claim": "It is red.",
         "context": "A bridge.",
         "title": "Bridge",
+        "text": "The tower is new.",
+        "heading": "Tower",
     }
     given[part] += f"\n{injected}"
+    others = (Page(given["text"], given["heading"]),)
     one, other = (
-        Pair(question="How old?", **given),
-        Pair("Another.", given["evidence"], "", "How old?", given["title"]),
+        Pair(claim, given["evidence"], context, "How old?", given["title"], others)
+        for claim, context in ((given["claim"], given["context"]), ("Another.", ""))
     )
     upstream.answer = lambda _: f"1: {NO[name]}\n2: {NO[name]}"
     await LLMChecker(llm, prompt=name, claims_per_call=2).check([one, other])

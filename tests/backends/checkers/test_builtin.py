@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.builtin.model import load_weights
 from proxy.backends.checkers.builtin.nli import Entailment, LazyNLI
-from proxy.steps.judge import JOINT
-from proxy.types import LANGUAGES, Judgement, Pair, Verdict
+from proxy.types import LANGUAGES, Judgement, Page, Pair, Verdict
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in Paris, France. It is named "
@@ -91,8 +90,10 @@ def ruled() -> Iterator[BuiltinChecker]:
     made.close()
 
 
-async def judge(checker: BuiltinChecker, claim: str, evidence: str, **more: str) -> Judgement:
-    (judgement,) = await checker.check([Pair(claim, evidence, **more)])
+async def judge(
+    checker: BuiltinChecker, claim: str, evidence: str, context: str = "", question: str = "", title: str = ""
+) -> Judgement:
+    (judgement,) = await checker.check([Pair(claim, evidence, context, question, title)])
     return judgement
 
 
@@ -310,11 +311,51 @@ async def test_a_caller_that_goes_away_leaves_nothing_waiting(checker: BuiltinCh
     assert long.cancelled()
 
 
+def beside(claim: str, first: str, *others: str) -> Pair:
+    """The claim and several passages without titles."""
+    return Pair(claim, first, others=tuple(map(Page, others)))
+
+
+async def test_the_title_of_one_passage_does_not_name_the_subject_of_another(checker: BuiltinChecker) -> None:
+    claim = "Marie Curie discovered penicillin in 1928 at St Mary's Hospital."
+    curie = Page("She was a physicist and chemist who pioneered research on radioactivity.", "Marie Curie")
+    fleming = "The scientist discovered penicillin in 1928 at St Mary's Hospital."
+    own, another, together, swapped = await checker.check(
+        [
+            Pair(claim, fleming, title=curie.title),
+            Pair(claim, fleming, title="Alexander Fleming"),
+            Pair(claim, curie.text, title=curie.title, others=(Page(fleming, "Alexander Fleming"),)),
+            Pair(claim, fleming, title="Alexander Fleming", others=(curie,)),
+        ]
+    )
+    assert own.verdict is Verdict.SUPPORTED
+    assert another.verdict is not Verdict.SUPPORTED
+    for one in (together, swapped):
+        assert one.verdict is another.verdict
+        assert one.score == pytest.approx(another.score, abs=1e-3)
+
+
+async def test_a_passage_that_supports_it_alone_does_so_beside_others_in_its_own_words(
+    checker: BuiltinChecker,
+) -> None:
+    claim, reply = "I am not sure.", "Err...I don't know."
+    apology = "If my at-times flippant edit summaries were misconstrued as incivility, then I am sorry, I am."
+    alone, among = await checker.check([Pair(claim, reply), beside(claim, apology, reply, NOISE)])
+    assert alone.verdict is among.verdict is Verdict.SUPPORTED
+    assert among.score == pytest.approx(alone.score, abs=1e-3)
+
+
+async def test_a_claim_of_very_many_parts_is_only_asked_as_a_whole(checker: BuiltinChecker) -> None:
+    claim = "Ada Lovelace was born in London" + " and was praised in Hucknall" * 2_000 + "."
+    [judgement] = await checker.check([beside(claim, TOWER, NOISE)])
+    assert judgement.verdict is Verdict.UNSUPPORTED
+
+
 async def test_two_passages_do_not_bear_out_together_what_neither_says(checker: BuiltinChecker) -> None:
     fleming = "Penicillin was discovered by Alexander Fleming in 1928."
     curie = "Marie Curie discovered polonium in 1898."
     claim = "Penicillin was discovered by Marie Curie in 1928."
-    (together,) = await checker.check([Pair(claim, f"{fleming}{JOINT}{curie}")])
+    (together,) = await checker.check([beside(claim, fleming, curie)])
     assert together.verdict is not Verdict.SUPPORTED
 
 
@@ -352,7 +393,7 @@ async def test_a_claim_whose_parts_two_passages_say_is_supported_by_both(
     checker: BuiltinChecker, claim: str, first: str, second: str
 ) -> None:
     alone, other, together = await checker.check(
-        [Pair(claim, first), Pair(claim, second), Pair(claim, f"{first}{JOINT}{second}")]
+        [Pair(claim, first), Pair(claim, second), beside(claim, first, second)]
     )
     assert alone.verdict is not Verdict.SUPPORTED
     assert other.verdict is not Verdict.SUPPORTED
@@ -367,25 +408,25 @@ async def test_parts_that_one_passage_says_far_apart_count_no_more_beside_anothe
         f"Ada Lovelace was born in London in 1815. {NOISE * 20} "
         "Ada Lovelace was buried in Hucknall beside her father the poet."
     )
-    alone, beside = await checker.check([Pair(claim, both), Pair(claim, f"{both}{JOINT}{NOISE}")])
-    assert beside.verdict is alone.verdict
-    assert beside.score == pytest.approx(alone.score, abs=0.01)
+    alone, among = await checker.check([Pair(claim, both), beside(claim, both, NOISE)])
+    assert among.verdict is alone.verdict
+    assert among.score == pytest.approx(alone.score, abs=0.01)
 
 
 async def test_a_place_in_another_passage_bears_nothing_out(checker: BuiltinChecker) -> None:
     claim, evidence = "这首诗出自中国诗人之手。", "这首诗出自一位诗人之手，写于一个冬日的夜晚。"
-    alone, beside = await checker.check(
-        [Pair(claim, evidence), Pair(claim, f"{evidence}{JOINT}中国的长城全长8851.8公里。")]
+    alone, among = await checker.check(
+        [Pair(claim, evidence), beside(claim, evidence, "中国的长城全长8851.8公里。")]
     )
     assert alone.verdict is not Verdict.SUPPORTED
-    assert beside.score == pytest.approx(alone.score, abs=0.01)
+    assert among.score == pytest.approx(alone.score, abs=0.01)
 
 
 async def test_two_passages_of_two_subjects_do_not_bear_out_a_claim_of_one(checker: BuiltinChecker) -> None:
     claim = "Ada Lovelace was born in London in 1815 and was buried in Hucknall."
     first = "Ada Lovelace was born in London in 1815. Her mother was fond of mathematics."
     second = "Gustave Eiffel was buried in Hucknall beside his father."
-    [together] = await checker.check([Pair(claim, f"{first}{JOINT}{second}")])
+    [together] = await checker.check([beside(claim, first, second)])
     assert together.verdict is not Verdict.SUPPORTED
 
 
@@ -451,13 +492,13 @@ async def test_a_model_that_fails_leaves_what_it_was_asked_unverified() -> None:
 
 async def test_irrelevant_passages_beside_the_evidence_move_nothing(checker: BuiltinChecker) -> None:
     claim = "The Eiffel Tower is 330 metres tall."
-    alone = await judge(checker, claim, TOWER, title="Eiffel Tower")
-    for evidence in (
-        JOINT.join([TOWER, *[NOISE] * 20]),
-        JOINT.join([*[NOISE] * 20, TOWER]),
-        f"{TOWER}\n\n{NOISE}",
+    alone = await judge(checker, claim, TOWER)
+    for pair in (
+        beside(claim, TOWER, *[NOISE] * 20),
+        beside(claim, *[NOISE] * 20, TOWER),
+        Pair(claim, f"{TOWER}\n\n{NOISE}", title="Eiffel Tower"),
     ):
-        among = await judge(checker, claim, evidence, title="Eiffel Tower")
+        [among] = await checker.check([pair])
         assert among.score == pytest.approx(alone.score, abs=0.05)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from proxy.backends.checkers.cache import Cached, Judgements
 from proxy.errors import CheckError
-from proxy.types import Judgement, Pair, Usage, Verdict
+from proxy.types import Judgement, Page, Pair, Usage, Verdict
 from tests.backends.checkers.counting import SPENT, Counting, pairs, said, until
 
 
@@ -33,13 +34,19 @@ async def test_a_pair_that_comes_twice_in_a_check_costs_once() -> None:
     assert inner.calls == [["a", "b"]]
 
 
-@pytest.mark.parametrize("field", ["claim", "evidence", "context", "question", "title"])
-async def test_a_pair_that_differs_in_anything_is_another(field: str) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        *({name: "other"} for name in ("claim", "evidence", "context", "question", "title")),
+        {"others": (Page("another"),)},
+    ],
+)
+async def test_a_pair_that_differs_in_anything_is_another(other: dict[str, Any]) -> None:
     inner = Counting()
     cached = Cached(inner, "1")
     pair = Pair("claim", "evidence", "context", "question", "title")
     await cached.check([pair])
-    await cached.check([replace(pair, **{field: "other"})])
+    await cached.check([replace(pair, **other)])
     assert len(inner.calls) == 2
 
 
@@ -135,11 +142,11 @@ async def test_without_room_nothing_is_kept() -> None:
 )
 def test_what_is_kept_stays_within_its_bounds(texts: list[str], max_pairs: int, max_chars: int) -> None:
     kept = Judgements(max_pairs, max_chars)
-    keys = [("version", Pair(text, text)) for text in texts]
+    keys = [("version", Pair(text, text, others=(Page(text, text),))) for text in texts]
     for key in keys:
         kept.put(key, Judgement(Verdict.SUPPORTED, 1.0, reason="r"))
         held = [one for one in dict.fromkeys(keys) if kept.get(one) is not None]
         assert len(held) <= max_pairs
-        assert sum(2 * len(pair.claim) + 1 for _, pair in held) <= max_chars
-    if keys and max_pairs and 2 * len(texts[-1]) + 1 <= max_chars:
+        assert sum(4 * len(pair.claim) + 1 for _, pair in held) <= max_chars
+    if keys and max_pairs and 4 * len(texts[-1]) + 1 <= max_chars:
         assert kept.get(keys[-1]) is not None

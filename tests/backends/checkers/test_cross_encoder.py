@@ -22,7 +22,7 @@ from proxy.backends.checkers.cross_encoder.classes import read_classes
 from proxy.backends.checkers.cross_encoder.windows import Reader
 from proxy.backends.checkers.windows import LEAST_ROOM
 from proxy.errors import ConfigError
-from proxy.types import Judgement, NLILabel, Pair, Verdict
+from proxy.types import Judgement, NLILabel, Page, Pair, Verdict
 from tests.backends.checkers.tiny import NUMBERS, WINDOW, make_classifier
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -178,6 +178,15 @@ async def test_the_title_is_read_but_never_quoted(nli: Path, checker: CrossEncod
     (judgement,) = await checker.check([Pair(CLAIM, "w3 w4 .", title="title w5")])
     assert judgement.score == pytest.approx(expected(nli, "title w5\nw3 w4 .")[0], abs=1e-5)
     assert judgement.quote == (0, len("w3 w4 ."))
+
+
+async def test_of_several_passages_each_is_read_under_its_own_title(
+    nli: Path, checker: CrossEncoderChecker
+) -> None:
+    pair = Pair(CLAIM, "w3 w4 .", title="title w5", others=(Page("w6 .", "w7"), Page(" "), Page("w8 .")))
+    (judgement,) = await checker.check([pair])
+    read = "title w5\nw3 w4 .\n\f\nw7\nw6 .\n\f\nw8 ."
+    assert judgement.score == pytest.approx(expected(nli, read)[0], abs=1e-5)
 
 
 async def test_a_separator_in_a_text_is_text(nli: Path, checker: CrossEncoderChecker) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from proxy.backends.checkers.prompts import PROMPTS
 from proxy.backends.upstream.endpoint import Endpoint
 from proxy.backends.upstream.http import HTTPUpstream
 from proxy.errors import CheckError
-from proxy.types import Json, Pair, PromptName, Usage, Verdict
+from proxy.types import Json, Page, Pair, PromptName, Usage, Verdict
 from tests.backends.checkers.labels import NAMES, NO, YES
 from tests.backends.prompted import asked
 from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream
@@ -51,6 +52,20 @@ async def test_each_prompt_asks_with_the_claim_and_the_evidence_and_reads_its_la
     for part in (PAIR.claim, PAIR.evidence, PAIR.context, PAIR.title):
         assert part in asked(upstream)
     assert (PAIR.question in asked(upstream)) == (prompt in ("ceg", "refchecker"))
+
+
+async def test_passages_that_are_asked_about_together_stand_each_under_its_own_title(
+    upstream: Upstream, llm: HTTPUpstream
+) -> None:
+    upstream.enqueue("Yes")
+    others = (Page("It has one arch.", "Bridge of Sighs"), Page("It spans the canal."))
+    await LLMChecker(llm, prompt="ceg_yes_no").check([replace(PAIR, others=others)])
+    under = [line for line in asked(upstream).splitlines() if line.strip()]
+    at = under.index("Rialto Bridge")
+    assert under[at + 1] == PAIR.evidence
+    at = under.index("Bridge of Sighs")
+    assert under[at + 1] == "It has one arch."
+    assert under[at + 2] == "It spans the canal."
 
 
 async def test_refchecker_tells_contradiction_from_silence(upstream: Upstream, llm: HTTPUpstream) -> None:

@@ -81,14 +81,6 @@ def test_of_sentences_that_say_as_much_the_first_is_the_window() -> None:
     assert _window("The harvest.", f"{OTHERS} Another harvest failed.") == "The harvest was good."
 
 
-def test_a_long_claim_has_the_same_window_beside_other_pages() -> None:
-    lines = [f"Alpha{at} met beta{at} in gamma{at}, and so delta{at} saw it." for at in range(8)]
-    claim, evidence = " ".join(line.rstrip(".") + ";" for line in lines) + " and" * 60, " ".join(lines)
-    assert _window(claim, evidence) == evidence
-    for beside in (f"{evidence}\f{OTHERS * 9}", f"{OTHERS * 9}\f{evidence}"):
-        assert _window(claim, beside).strip() == evidence
-
-
 def test_a_window_is_no_wider_than_what_it_says() -> None:
     claim = "The bakery opens at seven, and wheat grows along the river." + " and" * 60
     assert _window(claim, f"{OTHERS} {NOTHING * 20}") == OTHERS.partition(" The harvest")[0]

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from proxy.backends.checkers.builtin.comparison import Comparison
 from proxy.backends.checkers.builtin.contradiction import (
@@ -24,22 +25,27 @@ from proxy.backends.checkers.builtin.nli import Entailment, EntailmentModel, Laz
 from proxy.backends.checkers.builtin.parts import parts
 from proxy.backends.checkers.builtin.reading import Read, Reading
 from proxy.backends.checkers.builtin.windows import EvidenceReader
+from proxy.backends.checkers.cache import Judgements
+from proxy.backends.checkers.windowed import best
 from proxy.types import LANGUAGES, Judgement, Language, Pair, Verdict
 
 log = logging.getLogger(__name__)
 
-_PAGE_BREAK = "\f"
 _AT_ONCE = 64
-"""Pairs that are judged before we look whether the caller is still there."""
+"""Questions that are answered before we look whether the caller is still there."""
+_KEPT, _KEPT_PAIRS, _KEPT_CHARS = "", 1_000, 2_000_000
+"""Answers that are kept, and the length of their texts: what is checked together was mostly checked alone
+just before."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A pair as it is asked, or a part of it; `owner` is the index of the pair."""
+    """A claim, or a part of it, and one of the passages, by number; `owner` is the index of the pair."""
 
     owner: int
+    part: int | None
+    passage: int
     pair: Pair
-    is_part: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,7 @@ class BuiltinChecker:
         self._lexicons = {language: model.lexicon() for language, model in self._models.items()}
         self._nli = nli or {language: LazyNLI(language) for language in LANGUAGES}
         self._reader = EvidenceReader()
+        self._kept = Judgements(_KEPT_PAIRS, _KEPT_CHARS)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="builtin-checker")
 
     @property
@@ -85,34 +92,30 @@ class BuiltinChecker:
         return "-".join(["builtin", weights[:12], *(self._nli[one].version for one in LANGUAGES)])
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
-        """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
+        """One judgement per pair, in order. What still waits when the caller goes away is dropped.
+
+        Of several passages each is held against the claim alone, with its own title: the best one decides, so
+        that others beside it change nothing. Then against each part of the claim, since the passages may say
+        one each.
+        """
         loop = asyncio.get_running_loop()
         reading = Reading(self._lexicons, self._reader)
-        found: list[Judgement] = []
-        for start in range(0, len(pairs), _AT_ONCE):
-            batch = pairs[start : start + _AT_ONCE]
-            found += await loop.run_in_executor(self._thread, self._judge, reading, batch)
-        return found
+        questions = [one for at, pair in enumerate(pairs) for one in _questions(at, pair)]
+        wanted = dict.fromkeys(one.pair for one in questions)
+        told = {pair: kept for pair in wanted if (kept := self._kept.get((_KEPT, pair))) is not None}
+        left = [pair for pair in wanted if pair not in told]
+        for start in range(0, len(left), _AT_ONCE):
+            batch = left[start : start + _AT_ONCE]
+            answers = await loop.run_in_executor(self._thread, self._answers, reading, batch)
+            for pair, answer in zip(batch, answers, strict=True):
+                told[pair] = answer
+                self._kept.put((_KEPT, pair), answer)
+        answered = ((question, told[question.pair]) for question in questions)
+        return [_together(tuple(of_one)) for _, of_one in groupby(answered, key=lambda one: one[0].owner)]
 
     def close(self) -> None:
         """Ends the thread; what it is at is finished first."""
         self._thread.shutdown(wait=True, cancel_futures=True)
-
-    def _judge(self, reading: Reading, pairs: Sequence[Pair]) -> list[Judgement]:
-        """A pair of several passages is also asked part by part: each part may be on another page."""
-        questions = [one for at, pair in enumerate(pairs) for one in _questions(at, pair)]
-        answers = self._answers(reading, [one.pair for one in questions])
-        whole: list[Judgement] = []
-        pieces: dict[int, list[Judgement]] = {}
-        for question, answer in zip(questions, answers, strict=True):
-            if question.is_part:
-                pieces.setdefault(question.owner, []).append(answer)
-            else:
-                whole.append(answer)
-        return [
-            _together(one, pieces.get(at, ()), pair.evidence)
-            for at, (one, pair) in enumerate(zip(whole, pairs, strict=True))
-        ]
 
     def _answers(self, reading: Reading, pairs: Sequence[Pair]) -> list[Judgement]:
         """The border: a text that we stumble over leaves its own pair UNVERIFIED."""
@@ -182,27 +185,32 @@ def _conflict(
 
 
 def _questions(at: int, pair: Pair) -> Iterator[_Question]:
-    yield _Question(at, pair, is_part=False)
-    if _PAGE_BREAK in pair.evidence:
-        for part in parts(pair.claim):
-            yield _Question(at, replace(pair, claim=part), is_part=True)
+    passages = pair.alone()
+    yield from (_Question(at, None, number, one) for number, one in enumerate(passages))
+    for part, claim in enumerate(parts(pair.claim)) if len(passages) > 1 else ():
+        for number, one in enumerate(passages):
+            yield _Question(at, part, number, replace(one, claim=claim))
 
 
-def _together(whole: Judgement, pieces: Sequence[Judgement], evidence: str) -> Judgement:
-    """The claim's own judgement, or, where its parts are borne out by several pages, that of the weakest.
+def _together(told: Sequence[tuple[_Question, Judgement]]) -> Judgement:
+    """What the passages say of a claim and of its parts, as one judgement.
 
-    Where one page bears out all parts the claim's own stands, since that page was held against all of it.
+    It is supported by the best of them, or where each part is borne out and not all by one of them, since
+    that one was held against the whole claim: then as surely as the weakest part.
     """
-    if whole.verdict is Verdict.SUPPORTED or not pieces:
+    alone = [answer for question, answer in told if question.part is None]
+    if len(alone) == 1:
+        return alone[0]
+    whole = replace(best(alone), quote=None, carrying=())
+    bearing: dict[int, dict[int, float]] = {one.part: {} for one, _ in told if one.part is not None}
+    for question, answer in told:
+        if question.part is not None and answer.verdict is Verdict.SUPPORTED:
+            bearing[question.part][question.passage] = answer.score
+    said = [frozenset(scores) for scores in bearing.values()]
+    if whole.verdict is Verdict.SUPPORTED or not said or not all(said) or frozenset.intersection(*said):
         return whole
-    if any(piece.verdict is not Verdict.SUPPORTED for piece in pieces):
-        return whole
-    if len({evidence.count(_PAGE_BREAK, 0, piece.quote[0]) for piece in pieces if piece.quote}) < 2:
-        return whole
-    weakest = min(pieces, key=lambda piece: piece.score)
-    spans = tuple(sorted({span for piece in pieces for span in piece.carrying}))
-    reason = "the passages say each part of it"
-    return Judgement(Verdict.SUPPORTED, weakest.score, reason=reason, carrying=spans)
+    weakest = min(max(scores.values()) for scores in bearing.values())
+    return Judgement(Verdict.SUPPORTED, weakest, reason="the passages say each part of it")
 
 
 def _failed(error: Exception) -> Judgement:

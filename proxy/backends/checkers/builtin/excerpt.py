@@ -39,7 +39,6 @@ def excerpt(
     Linear in the evidence for each sentence that is added.
     """
     chosen = set(range(window.first, window.last + 1))
-    page = evidence.pages[window.first]
     left = budget - sum(_length(evidence, at) for at in chosen)
     open_units: dict[Unit, float] = {unit: weight for unit, weight in units.items() if isinstance(unit, str)}
     whole = sum(open_units.values())
@@ -53,7 +52,7 @@ def excerpt(
         gains = {
             at: sum(open_units[unit] for unit in said if unit in open_units)
             for at, said in near
-            if at not in chosen and evidence.pages[at] == page and _length(evidence, at) <= left
+            if at not in chosen and _length(evidence, at) <= left
         }
         best = max(gains, key=lambda at: (gains[at], -abs(at - window.first)), default=None)
         if best is None or gains[best] <= worth:
@@ -62,7 +61,7 @@ def excerpt(
         left -= _length(evidence, best)
         _take(open_units, evidence, best)
     before = window.first - 1
-    if before >= 0 and evidence.pages[before] == page and _length(evidence, before) <= left:
+    if before >= 0 and _length(evidence, before) <= left:
         chosen.add(before)
     return tuple(sorted(chosen))
 

@@ -17,6 +17,8 @@ _CHINESE_JOIN = re.compile(r"[，；](?:并且|并|而且|而|后来|同时|也|
 _CHINESE_SUBJECT = re.compile(
     r"^([\u4e00-\u9fffA-Za-z·《》“”0-9]{2,16}?)(?=始建|始|是|为|在|于|由|被|有|曾|生于|位于|出生|获|发|创|建|成|担任)"
 )
+MOST = 8
+"""Parts of one claim: each is held against every passage."""
 _CHINESE_SHORTEST = 4
 """Characters of the shortest part that says something."""
 
@@ -25,9 +27,11 @@ def parts(claim: str) -> tuple[str, ...]:
     """The claim's statements, each with its subject, where it says several of one named subject.
 
     "Ada was born in Bern and won a medal" gives "Ada was born in Bern" and "Ada won a medal". Any other
-    claim has no parts. By rules over the words: most ways to say two things are not recognised.
+    claim has no parts, nor has one of more than `MOST`. By rules over the words: most ways to say two things
+    are not recognised.
     """
-    return _chinese(claim) if re.search(r"[\u4e00-\u9fff]", claim) else _english(claim)
+    found = _chinese(claim) if re.search(r"[\u4e00-\u9fff]", claim) else _english(claim)
+    return found if len(found) <= MOST else ()
 
 
 def _english(claim: str) -> tuple[str, ...]:

@@ -146,20 +146,13 @@ def _within(evidence: EvidenceView, window: Window) -> EvidenceView:
         sentences=evidence.sentences[own],
         bounds=evidence.bounds[own],
         units=evidence.units[own],
-        pages=evidence.pages[own],
     )
 
 
 def _around(evidence: EvidenceView, window: Window) -> list[Token]:
-    """The tokens of a window and of the sentences on either side of it, on the same page."""
+    """The tokens of a window and of the sentences on either side of it."""
     first, last = max(0, window.first - _AROUND), min(len(evidence.bounds) - 1, window.last + _AROUND)
-    page = evidence.pages[window.first]
-    return [
-        token
-        for at in range(first, last + 1)
-        if evidence.pages[at] == page
-        for token in _tokens(evidence, Window(at, at))
-    ]
+    return [token for at in range(first, last + 1) for token in _tokens(evidence, Window(at, at))]
 
 
 def _tokens_of(evidence: EvidenceView, sentences: Sequence[int]) -> tuple[Token, ...]:

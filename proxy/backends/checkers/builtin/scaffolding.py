@@ -16,14 +16,14 @@ _LABELS = (
 _VERDICT = (
     r"verdict|label|answer|judge?ment|conclusion|rating|factual|supported|entailment|结论|判断|标签|答案|回答"
 )
-_PARAGRAPH = r"(?:[^\n\f]|\n(?![ \t]*\n))*"
+_PARAGRAPH = r"(?:[^\n]|\n(?![ \t]*\n))*"
 _EDGE = r"[ \t>*_#`\"'“”.。!！,，;；]{0,8}"
 _RULES = (
     # a marker of a chat template or a fence: nothing behind it is the document's own
     re.compile(
         r"(?:<[|｜][\w/ ▁]{1,40}[|｜]>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>"
         r"|^[ \t]{0,8}</?(?:document|evidence|context|claim|question|passage|reference|instructions?|system"
-        r"|user|assistant|prompt|data)(?:-[0-9a-f]{4,64})?>)[^\f]*",
+        r"|user|assistant|prompt|data)(?:-[0-9a-f]{4,64})?>)(?s:.*)",
         re.I | re.M,
     ),
     # a turn of a chat, as far as its paragraph goes
@@ -47,7 +47,7 @@ _RULES = (
     ),
     # an object with a verdict in it
     re.compile(
-        rf"\{{(?=[^{{}}\f]{{0,4000}}?[\"'](?:{_VERDICT})[\"'][ \t]{{0,4}}[:：])[^{{}}\f]{{0,4000}}\}}?",
+        rf"\{{(?=[^{{}}]{{0,4000}}?[\"'](?:{_VERDICT})[\"'][ \t]{{0,4}}[:：])[^{{}}]{{0,4000}}\}}?",
         re.I,
     ),
 )

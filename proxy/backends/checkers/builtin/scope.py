@@ -17,23 +17,18 @@ _BUDGET = 600
 
 
 def scope(claim: Sequence[Token], evidence: EvidenceView, window: Window) -> tuple[int, ...]:
-    """The indexes of the window's sentences, of what surrounds it, and of the sentences of its page that say
-    most of the claim, in the order of the text.
+    """The indexes of the window's sentences, of what surrounds it, and of the sentences that say most of
+    the claim, in the order of the text.
 
     A sentence that has little in common with the claim stays out, so that other text beside the evidence
     changes nothing. Linear in the evidence.
     """
-    page = evidence.pages[window.first]
     first, last = max(0, window.first - _AROUND), min(len(evidence.bounds) - 1, window.last + _AROUND)
-    chosen = {at for at in range(first, last + 1) if evidence.pages[at] == page}
+    chosen = set(range(first, last + 1))
     pairs = {
         (one.key, other.key) for one, other in pairwise(claim) if one.kind != "stop" or other.kind != "stop"
     }
-    shared = {
-        at: len(pairs & said)
-        for at, said in enumerate(evidence.units)
-        if at not in chosen and evidence.pages[at] == page
-    }
+    shared = {at: len(pairs & said) for at, said in enumerate(evidence.units) if at not in chosen}
     left = _BUDGET - sum(_length(evidence, at) for at in chosen)
     for at in sorted(shared, key=lambda one: (-shared[one], one)):
         left -= _length(evidence, at)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,6 @@ class EvidenceView:
     """An evidence text, read once for all claims held against it.
 
     `sentences` are spans of the text, `bounds` the same as spans of `tokens`, `units` what each one says.
-    `pages` counts the page breaks before each: sentences of two pages stand in no window together.
     """
 
     text: str
@@ -42,7 +40,6 @@ class EvidenceView:
     sentences: tuple[tuple[int, int], ...]
     bounds: tuple[tuple[int, int], ...]
     units: tuple[frozenset[Unit], ...]
-    pages: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +64,7 @@ class EvidenceReader:
         bounds = tuple(_bounds(text, tokens, spans))
         sentences = tuple(_spans(tokens, bounds, spans))
         units = tuple(frozenset(_units(tokens[first:last])) for first, last in bounds)
-        breaks = [at for at, character in enumerate(text) if character == "\f"]
-        pages = tuple(bisect_left(breaks, end) for _, end in sentences)
-        return EvidenceView(text, tuple(tokens), sentences, bounds, units, pages)
+        return EvidenceView(text, tuple(tokens), sentences, bounds, units)
 
 
 def _bounds(
@@ -119,9 +114,9 @@ def claim_units(tokens: Sequence[Token], weights: Sequence[float]) -> dict[Unit,
 def best_window(units: Mapping[Unit, float], tokens: int, evidence: EvidenceView) -> Window | None:
     """The run of sentences with the greatest weight of the claim's `units`, None where there are none.
 
-    Runs of one to three sentences of a page are tried, and longer ones for a claim of many `tokens`, up to
-    the whole page. Of runs that say as much the shortest are taken, of these the one with most words like the
-    claim's ("European" for "Europe"), else the first. Linear in both.
+    Runs of one to three sentences are tried, and longer ones for a claim of many `tokens`, up to all of them.
+    Of runs that say as much the shortest are taken, of these the one with most words like the claim's
+    ("European" for "Europe"), else the first. Linear in both.
     """
     own = frozenset(units)
     hits = [tuple(own & sentence) for sentence in evidence.units]
@@ -132,24 +127,14 @@ def best_window(units: Mapping[Unit, float], tokens: int, evidence: EvidenceView
         widths.add(math.ceil(tokens / _SHORT_SENTENCE))
     toll = _WIDENING * sum(units.values())
     best, best_score = [Window(0, 0)], -math.inf
-    for start, end in _page_spans(evidence.pages):
-        for width in sorted({min(width, end - start) for width in widths}):
-            for first, weight in enumerate(_run_weights(units, hits[start:end], width), start):
-                score = weight - toll * (min(width, 3) - 1)
-                if score > best_score + _EQUAL:
-                    best, best_score = [], score
-                if score > best_score - _EQUAL:
-                    best.append(Window(first, first + width - 1))
+    for width in sorted({min(width, len(hits)) for width in widths}):
+        for first, weight in enumerate(_run_weights(units, hits, width)):
+            score = weight - toll * (min(width, 3) - 1)
+            if score > best_score + _EQUAL:
+                best, best_score = [], score
+            if score > best_score - _EQUAL:
+                best.append(Window(first, first + width - 1))
     return best[0] if len(best) == 1 else max(best, key=partial(_aptness, _beginnings(units), evidence))
-
-
-def _page_spans(pages: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The sentences of each page, given the page of each."""
-    start = 0
-    for at in range(1, len(pages) + 1):
-        if at == len(pages) or pages[at] != pages[start]:
-            yield start, at
-            start = at
 
 
 def _beginnings(units: Mapping[Unit, float]) -> dict[str, float]:
