@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from proxy.steps.fence import fenced
-from proxy.types import Json, Pair, PromptName, Verdict
+from proxy.types import Json, Page, Pair, PromptName, Verdict
 
 Part = Literal["question", "context", "claim", "evidence"]
 
@@ -63,7 +63,7 @@ class Prompt:
             "question": pair.question[:MAX_QUESTION_CHARS],
             "context": pair.context[-MAX_CONTEXT_CHARS:],
             "claim": pair.claim,
-            "evidence": f"{pair.title}\n{pair.evidence}" if pair.title else pair.evidence,
+            "evidence": Page(pair.evidence, pair.title).titled(),
         }
         name = "document" if part == "evidence" else part
         return (f"{self.parts[part]}\n{fenced(name, shown[part])}",) if shown[part].strip() else ()
