@@ -79,7 +79,7 @@ def _language_model(
     folder: Path, language: Language, corpus: str, sources: Sequence[Source], reader: Reader
 ) -> dict[str, Any]:
     idf, rarest = word_weights([row["text"] for row in read_rows(folder / corpus)], language)
-    lexicon = Lexicon({word: float(value) for value, words in idf.items() for word in words.split()}, rarest)
+    lexicon = Lexicon.of(idf, rarest)
     samples = [(source, one) for source in sources for one in source.read(folder / source.path, source)]
     kept, reads = _read([one for _, one in samples], lexicon, language)
     samples = [samples[at] for at in kept]

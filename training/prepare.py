@@ -169,7 +169,7 @@ def excerpted(row: Row, reading: Reading) -> dict[str, Any] | None:
         return None
     return {
         "claim": row.claim,
-        "excerpt": read.extracts[0].text,
+        "excerpt": read.extracts[0].texts[-1],
         "label": row.label,
         "source": row.source,
         "kind": row.kind,
@@ -197,7 +197,7 @@ def _prepared(
     if run.is_done(name, made_of):
         log.info("%s is up to date", out)
         return out
-    reading = Reading({"en": lexicon, "zh": lexicon}, EvidenceReader())
+    reading = Reading({"en": lexicon, "zh": lexicon}, EvidenceReader(), always_before=True)
     counts: Counter[str] = Counter()
 
     def lines() -> Iterator[dict[str, Any]]:

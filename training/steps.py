@@ -207,5 +207,4 @@ def _lexicon(folder: Path, language: Language) -> Lexicon:
     corpus = folder / CORPORA[language]
     if not corpus.is_file():
         raise TrainingError(f"{corpus} is not there.")
-    idf, rarest = word_weights([row["text"] for row in read_rows(corpus)], language)
-    return Lexicon({word: float(value) for value, words in idf.items() for word in words.split()}, rarest)
+    return Lexicon.of(*word_weights([row["text"] for row in read_rows(corpus)], language))

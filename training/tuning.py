@@ -88,7 +88,7 @@ def tuning_settings(settings: Settings) -> Settings:
 
 def _rows(data: Path, lexicon: Lexicon, sources: Sequence[Source]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows to learn, each with its fold."""
-    reading = Reading({"en": lexicon, "zh": lexicon}, EvidenceReader())
+    reading = Reading({"en": lexicon, "zh": lexicon}, EvidenceReader(), always_before=True)
     for source in sources:
         for sample in source.read(data / source.path, source):
             pair, label = sample.pair, sample.verdict.value if sample.verdict else "not_supported"

@@ -409,8 +409,8 @@ async def test_parts_that_one_passage_says_far_apart_count_no_more_beside_anothe
         "Ada Lovelace was buried in Hucknall beside her father the poet."
     )
     alone, among = await checker.check([Pair(claim, both), beside(claim, both, NOISE)])
-    assert among.verdict is alone.verdict
-    assert among.score == pytest.approx(alone.score, abs=0.01)
+    assert among.verdict is alone.verdict is Verdict.UNSUPPORTED
+    assert among.score == pytest.approx(alone.score, abs=0.05)
 
 
 async def test_a_place_in_another_passage_bears_nothing_out(checker: BuiltinChecker) -> None:
@@ -500,6 +500,64 @@ async def test_irrelevant_passages_beside_the_evidence_move_nothing(checker: Bui
     ):
         [among] = await checker.check([pair])
         assert among.score == pytest.approx(alone.score, abs=0.05)
+
+
+@pytest.mark.parametrize("gap", ["\n\n", "\n", " "])
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("The Eiffel Tower is 330 metres tall.", "The Eiffel Tower is 330 metres tall."),
+        (
+            "Yale University's alumni include five presidents.",
+            "Yale has graduated many notable alumni, including five U.S. presidents and many heads of state.",
+        ),
+        (
+            "Melancholia's director was Lars von Trier.",
+            "Melancholia is a 2011 drama written and directed by Lars von Trier, starring Kirsten Dunst.",
+        ),
+        ("I guess it is ninety two.", "i think it's ninety two"),
+    ],
+)
+async def test_other_text_before_and_after_an_evidence_of_one_sentence_takes_nothing_from_it(
+    checker: BuiltinChecker, claim: str, evidence: str, gap: str
+) -> None:
+    noise = NOISE.strip()
+    alone, *among = await checker.check(
+        [
+            Pair(claim, evidence),
+            *(Pair(claim, gap.join([*before, evidence, noise])) for before in ([], [noise], [noise] * 9)),
+        ]
+    )
+    assert alone.verdict is Verdict.SUPPORTED
+    for one in among:
+        assert one.verdict is Verdict.SUPPORTED
+        assert one.score > alone.score - 0.05
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "beside"),
+    [
+        (
+            "Reign Over Me was released in 2007.",
+            "Distributed by Columbia Pictures, the film was released on March 23, 2007.",
+            "Dorsey developed a platform to accept card payments on a mobile device, released in May 2010.",
+        ),
+        (
+            "Daggering is associated with the genre of dancehall music.",
+            "It is of recent origin, associated with the 2006 wave of dancehall music.",
+            "Despite advancements in the visibility of the genre, K-pop was yet to fully establish a Korean"
+            " crossover act within the music industry.",
+        ),
+    ],
+)
+async def test_a_sentence_with_a_word_of_the_claim_beside_the_evidence_takes_nothing_from_it(
+    checker: BuiltinChecker, claim: str, evidence: str, beside: str
+) -> None:
+    alone, after, before = await checker.check(
+        [Pair(claim, evidence), Pair(claim, f"{evidence} {beside}"), Pair(claim, f"{beside} {evidence}")]
+    )
+    assert alone.verdict is Verdict.SUPPORTED
+    assert min(after.score, before.score) > alone.score - 0.05
 
 
 def test_the_version_tells_weights_and_adapter_apart(checker: BuiltinChecker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from safetensors.torch import save_file
 
 from proxy.backends.checkers.builtin.alignment import load_base
 from proxy.backends.checkers.builtin.excerpt import Extract
-from proxy.backends.checkers.builtin.nli import LONGEST_CLAIM, NLI, LazyNLI, entailments, merge
+from proxy.backends.checkers.builtin.nli import LONGEST_CLAIM, NLI, Entailment, LazyNLI, entailments, merge
 from proxy.errors import ConfigError
 from tests.tiny_models import tiny_encoder
 
@@ -89,13 +90,39 @@ def test_a_claim_with_nothing_to_read_it_by_is_not_entailed(nli: NLI) -> None:
     said, unsaid, half = entailments(
         nli,
         [
-            [Extract(TOWER, claim, 0)],
-            [Extract(" ", claim, 0)],
-            [Extract(TOWER, claim, 0), Extract("", "It is tall.", 30)],
+            [Extract((TOWER,), claim, 0)],
+            [Extract((" ",), claim, 0)],
+            [Extract((TOWER,), claim, 0), Extract(("",), "It is tall.", 30)],
         ],
     )
     assert said.supported > 0.5
     assert unsaid.supported == half.supported == 0
+
+
+class Told:
+    """A model that bears out what it is told to."""
+
+    version = "told"
+
+    def __init__(self, **supported: float) -> None:
+        self._supported = supported
+
+    def entailments(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        return [Entailment(self._supported[text], 0.0, 0.0, ((0, 1, 0.5),)) for text, _ in pairs]
+
+
+def test_of_several_texts_the_best_counts_and_of_several_pieces_the_worst() -> None:
+    model = Told(near=0.9, wide=0.4, other=0.7)
+    best, worst = entailments(
+        model,
+        [
+            [Extract(("wide", "near", " "), "claim", 0)],
+            [Extract(("near", "wide"), "claim", 0), Extract(("other",), "and more", 6)],
+        ],
+    )
+    assert (best.supported, worst.supported) == (0.9, 0.7)
+    assert worst.words == ((0, 1, 0.5), (6, 7, 0.5))
+    assert entailments(model, [[]])[0].supported == 1
 
 
 def test_empty_texts_are_read(nli: NLI) -> None:

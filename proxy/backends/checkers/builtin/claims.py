@@ -24,6 +24,11 @@ class Lexicon:
     idf: Mapping[str, float]
     rarest: float
 
+    @classmethod
+    def of(cls, bins: Mapping[str, str], rarest: float) -> Lexicon:
+        """Out of weights, each with the words that have it, separated by spaces."""
+        return cls({word: float(idf) for idf, words in bins.items() for word in words.split()}, rarest)
+
     def weight(self, token: Token) -> float:
         """What a token of a claim counts: nothing for a stop word, more for a rarer word."""
         return 0.0 if token.kind == "stop" else self.idf.get(token.key, self.rarest)

@@ -115,9 +115,7 @@ class LanguageModel(_Part):
 
     def lexicon(self) -> Lexicon:
         """The word weights."""
-        return Lexicon(
-            {word: float(idf) for idf, words in self.idf.items() for word in words.split()}, self.rarest
-        )
+        return Lexicon.of(self.idf, self.rarest)
 
     def probability(self, values: Sequence[float]) -> float:
         """The calibrated probability of full support."""

@@ -178,16 +178,25 @@ class LazyNLI:
 
 
 def entailments(model: EntailmentModel, claims: Sequence[Sequence[Extract]]) -> list[Entailment]:
-    """One per claim, of which each piece is read: the least supported decides. One without pieces is sure."""
-    pieces = [(at, one) for at, extracts in enumerate(claims) for one in extracts if one.text.strip()]
-    told = model.entailments([(one.text, one.claim) for _, one in pieces])
-    found: dict[int, list[Entailment]] = {
-        at: [_NOTHING] for at, extracts in enumerate(claims) if any(not one.text.strip() for one in extracts)
-    }
-    for (at, one), entailment in zip(pieces, told, strict=True):
-        words = tuple((start + one.offset, end + one.offset, p) for start, end, p in entailment.words)
-        found.setdefault(at, []).append(replace(entailment, words=words))
-    return [_worst(found[at]) if at in found else _SURE for at in range(len(claims))]
+    """One per claim, of which each piece is read beside each of its texts: the best of these counts, and of
+    the pieces the least supported. A claim without pieces is sure."""
+    asked = [
+        (at, number, text)
+        for at, extracts in enumerate(claims)
+        for number, one in enumerate(extracts)
+        for text in one.texts
+        if text.strip()
+    ]
+    told = model.entailments([(text, claims[at][number].claim) for at, number, text in asked])
+    read: dict[tuple[int, int], list[Entailment]] = {}
+    for (at, number, _), entailment in zip(asked, told, strict=True):
+        read.setdefault((at, number), []).append(entailment)
+    return [
+        _worst([_best(read.get((at, number), ()), one.offset) for number, one in enumerate(extracts)])
+        if extracts
+        else _SURE
+        for at, extracts in enumerate(claims)
+    ]
 
 
 def merge(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
@@ -225,6 +234,12 @@ def _unusable(what: str, error: Exception) -> ConfigError:
         f"The built-in checker's NLI model ({what}) can't be used: {first_line(error)}. "
         "Install Vouch again, or make it with `python -m training`."
     )
+
+
+def _best(readings: Sequence[Entailment], offset: int) -> Entailment:
+    """The reading that bears a piece of a claim out the best, its words counted from the claim's start."""
+    best = max(readings, key=lambda one: one.supported, default=_NOTHING)
+    return replace(best, words=tuple((start + offset, end + offset, p) for start, end, p in best.words))
 
 
 def _worst(pieces: Sequence[Entailment]) -> Entailment:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from proxy.backends.checkers.builtin.assertion import asserted
 from proxy.backends.checkers.builtin.claims import ClaimView, Lexicon, read_claim
 from proxy.backends.checkers.builtin.comparison import Comparison, compare
-from proxy.backends.checkers.builtin.excerpt import BUDGET, Extract, excerpt, excerpt_text
+from proxy.backends.checkers.builtin.excerpt import BUDGET, Extract, core, excerpt, excerpt_text, within
 from proxy.backends.checkers.builtin.matching import read_window
 from proxy.backends.checkers.builtin.quantities import Told, read_quantities
 from proxy.backends.checkers.builtin.respelling import respelt
@@ -47,11 +47,18 @@ class Read:
 
 
 class Reading:
-    """Reads pairs; each evidence once. Lives as long as one batch."""
+    """Reads pairs; each evidence once. Lives as long as one batch.
 
-    def __init__(self, lexicons: Mapping[Language, Lexicon], reader: EvidenceReader) -> None:
+    With `always_before` what an NLI model reads has the sentence before the window, whether the window leans
+    on it or not: so it is in the rows that the models learn from, lest they trust every sentence.
+    """
+
+    def __init__(
+        self, lexicons: Mapping[Language, Lexicon], reader: EvidenceReader, *, always_before: bool = False
+    ) -> None:
         self._lexicons = lexicons
         self._reader = reader
+        self._always_before = always_before
         self._evidence: dict[str, EvidenceView] = {}
         self._titles: dict[str, list[Token]] = {}
         self._claims: dict[tuple[str, str, str], ClaimView] = {}
@@ -71,7 +78,7 @@ class Reading:
         return Read(
             compare(claim, found, near, _tokens_of(evidence, wider), _quantities_of(evidence, wider)),
             (evidence.sentences[window.first][0], evidence.sentences[window.last][1]),
-            tuple(_extracts(claim, evidence, window, pair.title)),
+            tuple(_extracts(claim, evidence, window, pair.title, self._always_before)),
         )
 
     def _claim(self, pair: Pair) -> ClaimView:
@@ -91,13 +98,17 @@ class Reading:
         return self._titles[title]
 
 
-def _extracts(claim: ClaimView, evidence: EvidenceView, window: Window, title: str) -> Iterator[Extract]:
+def _extracts(
+    claim: ClaimView, evidence: EvidenceView, window: Window, title: str, always_before: bool
+) -> Iterator[Extract]:
     """The claim with what the evidence says of it; of a long claim each piece, with what the window says."""
     budget = BUDGET[claim.language]
     if len(claim.tokens) <= 2 * _PIECE:
         units = claim_units(claim.tokens, claim.weights)
-        text = excerpt_text(evidence, excerpt(units, evidence, window, budget))
-        yield _extract(claim, claim.text, 0, text, title)
+        wide = excerpt(units, evidence, window, budget, always_before=always_before)
+        nested = dict.fromkeys((core(units, evidence, window), within(window), wide))
+        texts = [excerpt_text(evidence, one) for one in nested]
+        yield _extract(claim, claim.text, 0, texts, title)
         return
     inside = _within(evidence, window)
     for first, last in _pieces(claim):
@@ -105,18 +116,20 @@ def _extracts(claim: ClaimView, evidence: EvidenceView, window: Window, title: s
         own = best_window(units, last - first, inside)
         start = 0 if first == 0 else claim.tokens[first].start
         end = len(claim.text) if last == len(claim.tokens) else claim.tokens[last].start
-        text = excerpt_text(inside, excerpt(units, inside, own, budget)) if own else ""
-        piece = claim.text[start:end]
+        said = excerpt(units, inside, own, budget, always_before=always_before) if own else ()
+        text, piece = excerpt_text(inside, said), claim.text[start:end]
         if not _stands_in(piece, text):
-            yield _extract(claim, piece, start, text, title)
+            yield _extract(claim, piece, start, [text], title)
 
 
-def _extract(claim: ClaimView, piece: str, offset: int, text: str, title: str) -> Extract:
-    named = title and not text.startswith(title)
-    if claim.language == "zh":
-        text = respelt(piece, text)
-        return Extract(f"{title}：{text}" if named else text, piece, offset)
-    return Extract(f"{title}. {text}" if named else text, piece, offset)
+def _extract(claim: ClaimView, piece: str, offset: int, texts: Sequence[str], title: str) -> Extract:
+    return Extract(tuple(_shown(text, piece, title, claim.language) for text in texts), piece, offset)
+
+
+def _shown(text: str, piece: str, title: str, language: Language) -> str:
+    """The text as a piece of a claim is read beside it."""
+    named = f"{title}{'：' if language == 'zh' else '. '}" if title and not text.startswith(title) else ""
+    return named + (respelt(piece, text) if language == "zh" else text)
 
 
 def _pieces(claim: ClaimView) -> Iterator[tuple[int, int]]:
