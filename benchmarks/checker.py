@@ -30,7 +30,7 @@ from proxy.backends.checkers.builtin.alignment import AlignedEncoder, load_base
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.builtin.tensors import join, stacked
 from proxy.backends.checkers.builtin.tokens import language_of
-from proxy.steps.sentences import sentence_spans
+from proxy.text.sentences import sentence_spans
 from proxy.types import Language, Pair
 
 CLAIMS, PASSAGES = 10, 5

@@ -33,7 +33,7 @@ import aiohttp
 from benchmarks.gateways_load import Target
 from benchmarks.gateways_servers import KEY, replies_file, upstream, vouch
 from benchmarks.gateways_upstream import asked
-from proxy.steps.sentences import sentence_spans
+from proxy.text.sentences import sentence_spans
 
 CORPUS = Path(__file__).parents[1] / "examples" / "corpus"
 SENTENCES = 8

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from evaluation.metrics import SEED
 from evaluation.retrieval import passage_of
 from evaluation.rows import CorpusRow, DataError
-from proxy.steps.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import own_punkt, sentence_spans
 from proxy.types import Passage
 
 _LEAST_CHARACTERS = 20

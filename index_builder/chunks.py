@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from index_builder.documents import Document
 from proxy.backends.tokens import count_tokens as tiktoken_length
-from proxy.steps.sentences import sentence_spans
+from proxy.text.sentences import sentence_spans
 from proxy.types import Passage
 
 Span = tuple[int, int]

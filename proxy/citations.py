@@ -22,8 +22,8 @@ from proxy.steps.faithfulness import (
     supplemented,
     thinned,
 )
-from proxy.steps.nearest import Nearest, nearest
 from proxy.steps.queries import contexts
+from proxy.text.words import Nearest, nearest
 from proxy.types import Document, Evidence, Judgement, Passage
 from proxy.verify import together
 

@@ -12,8 +12,8 @@ from proxy.errors import CheckError, RetrievalError
 from proxy.protocols import Checker, Extractor, Retriever
 from proxy.steps import judge
 from proxy.steps.aggregate import combined
-from proxy.steps.nearest import Nearest, nearest
 from proxy.steps.queries import contexts, leans, query
+from proxy.text.words import Nearest, nearest
 from proxy.types import (
     Aggregation,
     Claim,

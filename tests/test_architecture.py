@@ -59,7 +59,7 @@ MAY_NOT = {
 
 HEAVY = set("torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai".split())
 """Where each may be imported; the command line's own module imports none of them."""
-HOMES = ("proxy.backends", "proxy.steps.sentences", "index_builder", "proxy.commands")
+HOMES = ("proxy.backends", "proxy.text.sentences", "index_builder", "proxy.commands")
 
 FILES = sorted([*(ROOT / "proxy").rglob("*.py"), *(ROOT / "index_builder").rglob("*.py")])
 

@@ -12,7 +12,7 @@ from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.citations import CitationOptions, check_citations, numbered
 from proxy.errors import CheckError, RequestError
 from proxy.steps.faithfulness import CitationReport
-from proxy.steps.nearest import nearest
+from proxy.text.words import nearest
 from proxy.types import Document, Judgement, Pair, Usage, Verdict
 
 

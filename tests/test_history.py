@@ -14,10 +14,10 @@ from openai import OpenAI
 from proxy.openai_api.profiles import PROFILES
 from proxy.openai_api.request import OURS, clean
 from proxy.types import CitationStyle, Json, ProfileName
+from tests.drafts import chinese_replies, drafts, real_replies
 from tests.http.asking import QUESTION
 from tests.http.facts import FALSE, TRUE, TRUE_ZH
 from tests.openai_api.dressed import Dressed, dressed
-from tests.steps.drafts import chinese_replies, drafts, real_replies
 from tests.upstream import Upstream
 
 STYLES: list[CitationStyle | None] = [None, *get_args(CitationStyle)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proxy.steps.footer import Source, footer
-from proxy.steps.sentences import CITATION
+from proxy.text.sentences import CITATION
 from proxy.types import Json
 
 _MAX_POSITION = 1000

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from proxy.steps.checkable import is_checkable
-from proxy.steps.inline import Token, tokens
-from proxy.steps.markdown import Block, Span, blocks
-from proxy.steps.sentences import sentence_spans
+from proxy.text.inline import Token, tokens
+from proxy.text.markdown import Block, Span, blocks
+from proxy.text.sentences import sentence_spans
 from proxy.types import Claim
 
 _STOPS = ".!?。！？；…:："

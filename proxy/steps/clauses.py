@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from proxy.steps.clauses_en import english_clauses
 from proxy.steps.clauses_zh import chinese_clauses
-from proxy.steps.content import uncovered
-from proxy.steps.language import language_of
 from proxy.steps.parting import Clause
 from proxy.steps.shown import Shown, shown
+from proxy.text.language import language_of
+from proxy.text.words import uncovered
 from proxy.types import Claim, Language
 
 MAX_CHARS = 2_000

@@ -16,9 +16,9 @@ from proxy.steps.clause_words import (
     CHINESE_SCOPES,
     CHINESE_VERBS,
 )
-from proxy.steps.content import Span
 from proxy.steps.parting import Clause
 from proxy.steps.shown import Shown
+from proxy.text.words import Span
 
 _MAX_SUBJECT = 20
 _MIN_CLAUSE = 4

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from proxy.steps.fence import mark_for
-from proxy.steps.language import language_of
 from proxy.steps.reprompt import (
     MAX_EVIDENCE_CHARS,
     documents,
@@ -18,6 +16,8 @@ from proxy.steps.reprompt import (
     with_turns,
     written,
 )
+from proxy.text.delimiters import delimiter_for
+from proxy.text.language import language_of
 from proxy.types import Chat, Finding, Json, Language
 
 _ENOUGH = 12
@@ -84,7 +84,7 @@ def continuation(chat: Chat, prefix: str, failed: Finding, *, prefill: bool = Fa
     """
     words = _WORDS[language_of(prefix or failed.claim.text)]
     shown = tuple(documents([failed], MAX_EVIDENCE_CHARS))
-    mark = mark_for(chain([failed.claim.text], *((one.title, one.text) for one in shown)))
+    mark = delimiter_for(chain([failed.claim.text], *((one.title, one.text) for one in shown)))
     blocks = [(f"{words.document} {one.title}", one.text) for one in shown]
     material = written(mark, [*blocks, (words.failed, failed.claim.text)], words.end)
     if prefill and prefix:

@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proxy.steps.markdown import Block, Span, blocks, is_ruler
+from proxy.text.markdown import Block, Span, blocks, is_ruler
 from proxy.types import Claim
 
 _KEPT = frozenset({"heading", "header"})

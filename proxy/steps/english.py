@@ -21,8 +21,8 @@ from proxy.steps.clause_words import (
     SINGULAR,
     SUBORDINATORS,
 )
-from proxy.steps.content import Span
 from proxy.steps.shown import Shown
+from proxy.text.words import Span
 
 EDGES = " ,;—–"
 """What joins clauses and belongs to neither."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from proxy.steps.language import language_of
-from proxy.steps.markdown import blocks
-from proxy.steps.sentences import CITATION
 from proxy.steps.shown import is_row
+from proxy.text.language import language_of
+from proxy.text.markdown import blocks
+from proxy.text.sentences import CITATION
 from proxy.types import Claim
 
 _TIMES, _MORE = 3, 200

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proxy.steps.markdown import Span, blocks
 from proxy.steps.marks import marks
+from proxy.text.markdown import Span, blocks
 
 _HEAD = "\n\n---\n\n"
 _ENTRY = re.compile(r"- \[(\d{1,3})\] (?:\[[^\[\]\n]+\]\([^\s()]+\)|[^\[\]\n]+)")

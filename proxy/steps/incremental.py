@@ -7,12 +7,12 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 from proxy.steps.agreed import Agreement, Known, Read, agreed, moved
-from proxy.steps.content import HAN
 from proxy.steps.continuations import continuations, displays
 from proxy.steps.open_fence import ends, open_fence
-from proxy.steps.sentences import CITATION
 from proxy.steps.watch import Watch
 from proxy.steps.window import Window, raw_end, shortened
+from proxy.text.sentences import CITATION
+from proxy.text.words import HAN
 from proxy.types import Claim
 
 _WORD_END = re.compile(rf"[\s{HAN}]")

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from proxy.steps.content import HAN, Span, Word, spoken, words
-from proxy.steps.inline import tokens
+from proxy.text.inline import tokens
+from proxy.text.words import HAN, Span, Word, spoken, words
 from proxy.types import Claim, Triplet
 
 ALIGNED = 0.5

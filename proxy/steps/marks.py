@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.steps.inline import Token, tokens
-from proxy.steps.markdown import Span, blocks
-from proxy.steps.sentences import CITATION
+from proxy.text.inline import Token, tokens
+from proxy.text.markdown import Span, blocks
+from proxy.text.sentences import CITATION
 
 _STOPS = ".!?。！？；…｡"
 _CLOSERS = "\"')]}”’“‘」』）】》〉〕］»«*_~\\ \t"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxy.steps.inline import tokens
-from proxy.steps.markdown import Span, blocks
+from proxy.text.inline import tokens
+from proxy.text.markdown import Span, blocks
 
 _MATHS = re.compile(
     r"(?:[=∈+^]|\b(?:array|domain|eq|equals?|equation|index|interval|is|item|list|matrix|outputs?|prints?"

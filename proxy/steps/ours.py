@@ -9,8 +9,8 @@ from itertools import accumulate
 
 from proxy.steps.claims import segment
 from proxy.steps.footer import footer_span
-from proxy.steps.markdown import Span
 from proxy.steps.marks import marks
+from proxy.text.markdown import Span
 
 _RETURN = re.compile(r"\r(?=\n)")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
-from proxy.steps.fence import LENGTH
+from proxy.text.delimiters import LENGTH
 from proxy.types import Chat, Finding, Json, Language, Passage
 
 Block = tuple[str, str]

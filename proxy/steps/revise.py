@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from proxy.steps.fence import mark_for
-from proxy.steps.language import language_of
 from proxy.steps.reprompt import (
     MAX_EVIDENCE_CHARS,
     Document,
@@ -26,6 +24,8 @@ from proxy.steps.reprompt import (
     with_turns,
     written,
 )
+from proxy.text.delimiters import delimiter_for
+from proxy.text.language import language_of
 from proxy.types import Attempt, Chat, Finding, Language, Verdict
 
 
@@ -107,7 +107,7 @@ def write_revision(revision: Revision, language: Language = "en") -> str:
     """The user turn. `read_revision` is its inverse."""
     words = _WORDS[language]
     texts = chain(revision.claims, *((document.title, document.text) for document in revision.documents))
-    mark = mark_for(texts)
+    mark = delimiter_for(texts)
 
     def claims(heading: str, kind: str, texts: Iterable[str]) -> Iterator[str]:
         if listed := [(kind, text) for text in texts]:

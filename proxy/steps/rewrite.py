@@ -15,9 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from proxy.steps.fence import LENGTH, mark_for
 from proxy.steps.judge import decisive
-from proxy.steps.language import language_of
 from proxy.steps.marks import strip_marks
 from proxy.steps.reprompt import (
     MAX_EVIDENCE_CHARS,
@@ -29,6 +27,8 @@ from proxy.steps.reprompt import (
     with_turns,
     written,
 )
+from proxy.text.delimiters import LENGTH, delimiter_for
+from proxy.text.language import language_of
 from proxy.types import Attempt, Chat, Finding, Language, Verdict
 
 MAX_SENTENCES = 20
@@ -157,7 +157,7 @@ def write_rewriting(rewriting: Rewriting, language: Language = "en") -> str:
     words = _WORDS[language]
     texts = chain.from_iterable((sentence.text, *sentence.missing) for sentence in rewriting.sentences)
     shown = ((document.title, document.text) for document in rewriting.documents)
-    mark = mark_for((*texts, *chain.from_iterable(shown)))
+    mark = delimiter_for((*texts, *chain.from_iterable(shown)))
     told = [(f"{words.document} {document.title}", document.text) for document in rewriting.documents]
     failed = chain.from_iterable(
         _blocks(number, sentence, words) for number, sentence in enumerate(rewriting.sentences, 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from proxy.steps.content import Span
-from proxy.steps.inline import tokens
+from proxy.text.inline import tokens
+from proxy.text.words import Span
 from proxy.types import Claim
 
 _PROTECTED = re.compile(

@@ -14,7 +14,7 @@ from typing import TypeVar
 from proxy.steps.claims import segment
 from proxy.steps.cuts import Edit, applied, cuts, moved
 from proxy.steps.fit import fitted
-from proxy.steps.markdown import blocks
+from proxy.text.markdown import blocks
 from proxy.types import Claim, Draft, Finding
 
 T = TypeVar("T")

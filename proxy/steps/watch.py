@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from proxy.steps.content import HAN
+from proxy.text.words import HAN
 
 _STOPS = ".!?…。！？；｡"
 _CLOSERS = r"*_~`$)\]>】"

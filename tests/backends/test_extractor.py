@@ -15,8 +15,8 @@ from proxy.backends.extractors.llm import MAX_SENTENCE_CHARS, LLMExtractor, extr
 from proxy.backends.extractors.prompts import PROMPTS
 from proxy.backends.upstream.http import HTTPUpstream
 from proxy.steps.claims import segment
-from proxy.steps.content import uncovered
 from proxy.steps.triplets import read_triplets
+from proxy.text.words import uncovered
 from proxy.types import Claim, Extraction, Json, Usage
 from tests.backends.prompted import asked
 from tests.behaviours import Answer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from proxy.steps.cited import assign, read_citations
 from proxy.steps.claims import segment
 from proxy.steps.marks import strip_marks
-from tests.steps.drafts import chinese_replies, drafts, real_replies
+from tests.drafts import chinese_replies, drafts, real_replies
 
 
 def cited(answer: str) -> list[tuple[str, tuple[int, ...]]]:

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from proxy.steps.checkable import is_checkable
 from proxy.steps.claims import segment, segment_json
 from proxy.steps.marks import strip_marks
-from tests.steps.drafts import chinese_replies, drafts, real_replies
+from tests.drafts import chinese_replies, drafts, real_replies
 
 
 def claims(draft: str) -> list[str]:

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 
 from proxy.steps.claims import segment
 from proxy.steps.clauses import MAX_CHARS, clauses
-from proxy.steps.content import uncovered
+from proxy.text.words import uncovered
 from proxy.types import Claim
-from tests.steps.drafts import chinese_replies, drafts, real_replies
+from tests.drafts import chinese_replies, drafts, real_replies
 
 PARTED = {
     "Marie Curie was born in Warsaw and won two Nobel Prizes.": [

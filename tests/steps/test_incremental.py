@@ -13,7 +13,7 @@ from proxy.steps.claims import segment
 from proxy.steps.incremental import Incremental, Settled
 from proxy.steps.signs import strip_sign
 from proxy.types import Claim
-from tests.steps.drafts import DATA, chinese_replies, drafts, real_replies
+from tests.drafts import DATA, chinese_replies, drafts, real_replies
 
 MARKDOWN = """\
 # Rivers of France

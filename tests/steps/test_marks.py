@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from proxy.steps.claims import segment
 from proxy.steps.marks import strip_marks
-from tests.steps.drafts import chinese_replies, drafts, real_replies
+from tests.drafts import chinese_replies, drafts, real_replies
 
 MARKS = {"brackets": "[{}]", "markdown": "[[{}](http://x.y/v1/references/a_b-{})]"}
 

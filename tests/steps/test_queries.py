@@ -4,7 +4,7 @@ import pytest
 
 from proxy.steps.claims import segment
 from proxy.steps.queries import contexts, leans, query
-from tests.steps.drafts import real_replies
+from tests.drafts import real_replies
 
 TOLKIEN = "J. R. R. Tolkien wrote The Hobbit."
 

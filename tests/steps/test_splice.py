@@ -14,7 +14,7 @@ from proxy.steps.cuts import cuts
 from proxy.steps.fit import fitted
 from proxy.steps.splice import spliced, without
 from proxy.types import Attempt, Claim, Draft, Usage, Verdict
-from tests.steps.drafts import chinese_replies, drafts, real_replies
+from tests.drafts import chinese_replies, drafts, real_replies
 from tests.steps.failing import attempt_of, finding
 
 

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.steps.claims import segment
-from proxy.steps.content import uncovered
 from proxy.steps.localiser import locate, spelt
 from proxy.steps.triplets import (
     MAX_ANSWER_CHARS,
@@ -17,8 +16,9 @@ from proxy.steps.triplets import (
     read_line,
     read_triplets,
 )
+from proxy.text.words import uncovered
 from proxy.types import Claim, Triplet
-from tests.steps.drafts import drafts
+from tests.drafts import drafts
 
 CURIE = "Marie Curie was born in Warsaw and won two Nobel Prizes."
 PARIS = "巴黎是法国的首都，人口约200万。"

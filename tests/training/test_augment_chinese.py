@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.rows import share_of
-from proxy.steps.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import own_punkt, sentence_spans
 from training.__main__ import main
 from training.augment.chinese import make_chinese
 from training.augment.chinese_changes import denied, flipped, other_date, turned_round, without

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.rows import CorpusRow, Share, read_corpus, share_of
-from proxy.steps.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import own_punkt, sentence_spans
 from training.swaps import Passage
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from proxy.backends.checkers.builtin.tokens import tokenize
-from proxy.steps.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import own_punkt, sentence_spans
 from training.augment.details import Stock, details, exchanged
 from training.augment.phrasing import added, compressed, crossed, denied, opposed, recast, reworded
 from training.augment.respelling import respelled

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from proxy.steps.fence import fenced
+from proxy.text.delimiters import delimited
 from proxy.types import Json, Language
 
 Mode = Literal["revise", "delete"]
@@ -96,8 +96,8 @@ def messages(claim: str, evidence: str, mode: Mode, language: Language) -> list[
     parts = (
         _STEPS[language].format(change=_CHANGES[language, mode]),
         _GUARDS[language],
-        f"{statement}\n{fenced('statement', claim)}",
-        f"{documents}\n{fenced('documents', evidence)}",
+        f"{statement}\n{delimited('statement', claim)}",
+        f"{documents}\n{delimited('documents', evidence)}",
         _FORMS[language],
     )
     return [{"role": "user", "content": "\n\n".join(parts)}]

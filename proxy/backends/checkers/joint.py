@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.backends.checkers.prompts import MAX_CONTEXT_CHARS, PROMPTS, bare
-from proxy.steps.fence import fenced
+from proxy.text.delimiters import delimited
 from proxy.types import Json, Pair, PromptName, Usage, Verdict
 
 
@@ -40,8 +40,8 @@ class Wording:
         for number, pair in enumerate(pairs, 1):
             context = pair.context[-MAX_CONTEXT_CHARS:]
             if context.strip():
-                yield f"{self.context.format(number)}\n{fenced('context', context)}"
-            yield f"{self.claim.format(number)}\n{fenced('claim', pair.claim)}"
+                yield f"{self.context.format(number)}\n{delimited('context', context)}"
+            yield f"{self.claim.format(number)}\n{delimited('claim', pair.claim)}"
 
 
 def grouped(pairs: Sequence[Pair], size: int) -> list[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from proxy.steps.fence import fenced
+from proxy.text.delimiters import delimited
 from proxy.types import Json, Page, Pair, PromptName, Verdict
 
 Part = Literal["question", "context", "claim", "evidence"]
@@ -66,7 +66,7 @@ class Prompt:
             "evidence": Page(pair.evidence, pair.title).titled(),
         }
         name = "document" if part == "evidence" else part
-        return (f"{self.parts[part]}\n{fenced(name, shown[part])}",) if shown[part].strip() else ()
+        return (f"{self.parts[part]}\n{delimited(name, shown[part])}",) if shown[part].strip() else ()
 
     def again(self, messages: list[Json], answer: str) -> list[Json]:
         """The messages that ask once more after a malformed answer, told apart from it by its last turn."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from proxy.backends.extractors.prompts import MAX_CONTEXT_CHARS, PROMPTS
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
-from proxy.steps.content import uncovered
-from proxy.steps.language import language_of
 from proxy.steps.localiser import locate, spelt
 from proxy.steps.triplets import Reading, read_triplets
+from proxy.text.language import language_of
+from proxy.text.words import uncovered
 from proxy.types import Chat, Claim, Extraction, Triplet, Usage
 
 PARAMS: Mapping[str, object] = {"temperature": 0, "max_tokens": 2048}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.steps.fence import fenced
+from proxy.text.delimiters import delimited
 from proxy.types import Json, Language
 
 MAX_QUESTION_CHARS = 4_000
@@ -42,7 +42,7 @@ class ExtractionPrompt:
             (self.context, "context", context[-MAX_CONTEXT_CHARS:]),
             (self.sentences, "sentences", numbered),
         )
-        blocks = (f"{heading}\n{fenced(name, text)}" for heading, name, text in parts if text.strip())
+        blocks = (f"{heading}\n{delimited(name, text)}" for heading, name, text in parts if text.strip())
         text = "\n\n".join((self.instruction, self.examples, self.guard, *blocks, self.closing))
         return [{"role": "user", "content": text}]
 

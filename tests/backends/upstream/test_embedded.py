@@ -417,7 +417,7 @@ def test_both_models_say_what_they_are() -> None:
 @pytest.fixture
 def _registered() -> Iterator[None]:
     litellm = pytest.importorskip("litellm")
-    from proxy.backends.upstream.embedded.litellm import register  # noqa: PLC0415  # litellm takes seconds
+    from proxy.backends.upstream.embedded.litellm import register  # litellm takes seconds
 
     before = list(litellm.custom_provider_map)
     register({EXTRACTIVE: EXTRACT, DEMO: ERRING})
@@ -436,7 +436,7 @@ class TestLitellm:
     """The door the models have for users of litellm."""
 
     async def test_a_reply_comes_through(self) -> None:
-        import litellm  # noqa: PLC0415
+        import litellm
 
         for model, llm in ((EXTRACTIVE, EXTRACT), (DEMO, ERRING)):
             reply = await litellm.acompletion(model=model, messages=MESSAGES)
@@ -446,7 +446,7 @@ class TestLitellm:
             assert reply.usage.completion_tokens == expected.usage.completion_tokens
 
     async def test_a_stream_comes_through(self) -> None:
-        import litellm  # noqa: PLC0415
+        import litellm
 
         stream = await litellm.acompletion(
             model=DEMO, messages=MESSAGES, stream=True, stream_options={"include_usage": True}
@@ -460,7 +460,7 @@ class TestLitellm:
         assert sum(1 for chunk in chunks if getattr(chunk, "usage", None)) == 1
 
     async def test_an_unknown_model_is_not_found(self) -> None:
-        import litellm  # noqa: PLC0415
+        import litellm
 
         with pytest.raises(Exception, match="there is no model vouch/other"):
             await litellm.acompletion(model="vouch/other", messages=MESSAGES)

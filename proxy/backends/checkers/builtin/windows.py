@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise
 
 from proxy.backends.checkers.builtin.tokens import Token, tokenize
-from proxy.steps.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import own_punkt, sentence_spans
 
 Unit = str | tuple[str, str]
 """The key of a token, or those of two neighbours."""

@@ -14,7 +14,7 @@ from proxy.backends.checkers.cross_encoder.model import Classifier
 from proxy.backends.checkers.cross_encoder.windows import Reader
 from proxy.backends.checkers.windowed import FAILED, Windowed
 from proxy.backends.checkers.windows import Window
-from proxy.steps.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import own_punkt, sentence_spans
 from proxy.types import Judgement, NLILabel, Pair, Precision, Verdict
 
 

@@ -15,7 +15,7 @@ from proxy.backends.upstream.embedded.words import (
     weighted_terms,
     whole,
 )
-from proxy.steps.language import language_of
+from proxy.text.language import language_of
 from proxy.types import Language, Passage
 
 FEWEST, MOST = 3, 5

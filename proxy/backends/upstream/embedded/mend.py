@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from proxy.backends.upstream.embedded.words import sentences, similarity, terms, whole
-from proxy.steps.language import language_of
 from proxy.steps.reprompt import Document
 from proxy.steps.revise import Revision
 from proxy.steps.rewrite import Rewriting
+from proxy.text.language import language_of
 from proxy.types import Language
 
 ENOUGH = 0.5

@@ -24,9 +24,9 @@ from proxy.backends.upstream.reply import to_reply
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.protocols import Retriever
 from proxy.steps.continuation import is_continuation
-from proxy.steps.language import language_of
 from proxy.steps.revise import Revision, read_revision
 from proxy.steps.rewrite import Rewriting, read_rewriting, write_rewrites
+from proxy.text.language import language_of
 from proxy.types import Chat, Evidence, Json, Language, Passage, Reply
 
 EXTRACTIVE = "vouch/extractive"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from proxy.steps.language import language_of
+from proxy.text.language import language_of
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from proxy.steps.language import language_of
-from proxy.steps.sentences import sentence_spans
+from proxy.text.language import language_of
+from proxy.text.sentences import sentence_spans
 from proxy.types import Language
 
 _TOKEN = re.compile(r"[㐀-鿿豈-﫿]+|[^\W_㐀-鿿豈-﫿]+(?:['’][^\W\d_]+)?")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer, PunktTokenizer, save_punkt_params
 
-from proxy.steps.sentences import machine_punkt, own_punkt, sentence_spans
+from proxy.text.sentences import machine_punkt, own_punkt, sentence_spans
 
 
 def sentences(text: str, punkt: PunktSentenceTokenizer | None = None) -> list[str]:

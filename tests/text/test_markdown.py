@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from proxy.steps.inline import tokens
-from proxy.steps.markdown import blocks
-from tests.steps.drafts import drafts
+from proxy.text.inline import tokens
+from proxy.text.markdown import blocks
+from tests.drafts import drafts
 
 
 def texts(draft: str) -> list[tuple[str, list[str]]]:

@@ -14,7 +14,7 @@ LENGTH = 12
 """Hexadecimal digits of a mark."""
 
 
-def mark_for(texts: Iterable[str]) -> str:
+def delimiter_for(texts: Iterable[str]) -> str:
     """A mark of `LENGTH` hexadecimal digits that occurs in none of the texts, whatever its case."""
     folded = [text.casefold() for text in texts]
     digest = hashlib.sha256()
@@ -29,7 +29,7 @@ def mark_for(texts: Iterable[str]) -> str:
     return mark
 
 
-def fenced(name: str, text: str) -> str:
+def delimited(name: str, text: str) -> str:
     """The text between `<name-mark>` and `</name-mark>`, each on a line of its own."""
-    mark = mark_for((text,))
+    mark = delimiter_for((text,))
     return f"<{name}-{mark}>\n{text}\n</{name}-{mark}>"

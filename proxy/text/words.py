@@ -1,10 +1,14 @@
-"""What a text says, as words that compare: light stems, numbers, Chinese characters by their neighbours."""
+"""What a text says, as words that compare: light stems, numbers, Chinese characters by their neighbours.
+
+Which of some documents share most with a claim.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 Span = tuple[int, int]
@@ -123,3 +127,37 @@ def _is_pair(word: Word) -> bool:
 
 def _adjoin(first: Word, second: Word) -> bool:
     return first.end == second.start and _is_han(first) and _is_han(second)
+
+
+_TERM = re.compile(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Documents by their numbers, as the words (of Chinese, the characters) in them."""
+
+    words: Mapping[int, frozenset[str]]
+    documents_with: Mapping[str, int]
+
+    def to(self, text: str, k: int, but: Collection[int] = ()) -> list[int]:
+        """The numbers of at most k documents, ascending: those with most of the text's words, rare ones more.
+
+        A word of the text weighs by its inverse document frequency. `but` are left out.
+        """
+        wanted = _terms(text)
+        shared = {number: self._shared(wanted, number) for number in self.words if number not in but}
+        return sorted(sorted(shared, key=lambda number: (-shared[number], number))[:k])
+
+    def _shared(self, wanted: frozenset[str], number: int) -> float:
+        common = wanted & self.words[number]
+        return sum(math.log(1 + len(self.words) / self.documents_with[word]) for word in common)
+
+
+def nearest(texts: Mapping[int, str]) -> Nearest:
+    """Documents, by their numbers."""
+    words = {number: _terms(text) for number, text in texts.items()}
+    return Nearest(words, Counter(word for one in words.values() for word in one))
+
+
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(_TERM.findall(text.casefold()))

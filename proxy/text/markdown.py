@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from proxy.steps.sentences import CITATION
+from proxy.text.sentences import CITATION
 
 Span = tuple[int, int]
 BlockKind = Literal["paragraph", "heading", "item", "header", "row"]

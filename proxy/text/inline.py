@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from proxy.steps.sentences import CITATION
+from proxy.text.sentences import CITATION
 
 Span = tuple[int, int]
 TokenKind = Literal["text", "code", "math", "url", "open", "close", "image", "break", "citation"]

@@ -1,0 +1,1 @@
+"""What several rooms need to know about text: language, words, sentences, Markdown."""
