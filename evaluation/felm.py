@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 
 from evaluation.llm_evidence import Given, passage, verify
 from evaluation.rows import DataError, explain
+from proxy.claims.checkable import is_checkable
+from proxy.claims.context import contexts
 from proxy.protocols import Checker
 from proxy.steps import judge
-from proxy.steps.checkable import is_checkable
-from proxy.steps.queries import contexts
 from proxy.types import Claim, Evidence, Finding
 
 How = Literal["each", "joined"]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from evaluation.halueval import Order, Question
 from evaluation.halueval_prompt import Pick, Place, read_pick
 from evaluation.llm_evidence import verify
+from proxy.claims.segment import segment
 from proxy.errors import UpstreamConnectionError, UpstreamError
 from proxy.protocols import LLM, Checker, Retriever
 from proxy.steps import judge
-from proxy.steps.claims import segment
 from proxy.steps.revise import revision
 from proxy.types import Attempt, Chat, Reply, Verdict
 

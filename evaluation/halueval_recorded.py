@@ -11,8 +11,8 @@ from evaluation.halueval import Recorded
 from evaluation.halueval_prompt import read_pick
 from evaluation.llm_evidence import Given, passage, verify
 from evaluation.metrics import Figures, Flags, Indexes, share
+from proxy.claims.checkable import is_checkable
 from proxy.protocols import Checker
-from proxy.steps.checkable import is_checkable
 from proxy.types import Claim, Evidence, Finding, Verdict
 
 

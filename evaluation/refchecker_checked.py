@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from evaluation.refchecker import Context, Response, Setting
+from proxy.claims.decompose.locate import spelt
 from proxy.steps.judge import decide
-from proxy.steps.localiser import spelt
 from proxy.types import Claim, Evidence, Judgement, Pair, Passage, Verdict
 
 _LONGEST = 5

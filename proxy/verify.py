@@ -8,11 +8,11 @@ from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from proxy.claims.context import contexts, needs_context, query
 from proxy.errors import CheckError, RetrievalError
 from proxy.protocols import Checker, Extractor, Retriever
 from proxy.steps import judge
 from proxy.steps.aggregate import combined
-from proxy.steps.queries import contexts, leans, query
 from proxy.text.words import Nearest, nearest
 from proxy.types import (
     Aggregation,
@@ -61,7 +61,7 @@ class _Asked:
             return ((self.claim, self.context),)
         first, *others = self.extraction.parts
         before = f"{self.context} {first.plain}".strip()
-        following = ((part, before if leans(part.plain) else self.context) for part in others)
+        following = ((part, before if needs_context(part.plain) else self.context) for part in others)
         return ((first, self.context), *following)
 
 

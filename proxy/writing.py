@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from proxy.backends.upstream.closing import closing
 from proxy.backends.upstream.collect import Completion
 from proxy.backends.upstream.reply import to_reply
+from proxy.claims.continuations import Read
+from proxy.claims.incremental import Incremental, Settled
 from proxy.errors import UpstreamError
-from proxy.steps.agreed import Read
-from proxy.steps.incremental import Incremental, Settled
 from proxy.types import Attempt, Claim, Draft, Finding, Json, Reply
 from proxy.verify import Verified, Verifier
 

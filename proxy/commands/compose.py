@@ -12,13 +12,13 @@ from typing import get_args
 
 from index_builder.build import WindowedEncoder, passage_tokens
 from index_builder.chunks import chunk
-from proxy.backends.extractors.clauses import ClauseExtractor
-from proxy.backends.extractors.llm import LLMExtractor
 from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.backends.upstream.embedded.model import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.backends.upstream.endpoint import Endpoint, Relay
 from proxy.backends.upstream.provider import make_upstream, missing_keys
 from proxy.backends.upstream.retry import Retrying, RetryingRelay
+from proxy.claims.decompose.clauses import ClauseExtractor
+from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.commands.checkers import Checkers, load_checkers
 from proxy.errors import ConfigError
 from proxy.index import open_index

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from proxy.steps.shown import is_row
+from proxy.claims.rendered import is_row
 from proxy.text.language import language_of
 from proxy.text.markdown import blocks
 from proxy.text.sentences import CITATION

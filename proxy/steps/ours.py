@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from proxy.steps.claims import segment
+from proxy.claims.segment import segment
 from proxy.steps.footer import footer_span
 from proxy.steps.marks import marks
 from proxy.text.markdown import Span

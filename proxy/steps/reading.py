@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxy.steps.agreed import Read
+from proxy.claims.continuations import Read
+from proxy.claims.segment import segment, segment_json
 from proxy.steps.cited import assign, read_citations
-from proxy.steps.claims import segment, segment_json
 from proxy.steps.signs import strip_sign
 from proxy.types import Claim, Draft, ReplyFormat, UpstreamCitations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxy.steps.claims import segment
+from proxy.claims.segment import segment
 
 SIGN = "[?]"
 """Where claims are to be marked and no sign is set."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from proxy.steps.claims import segment
+from proxy.claims.segment import segment
 from proxy.steps.cuts import Edit, applied, cuts, moved
 from proxy.steps.fit import fitted
 from proxy.text.markdown import blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from proxy.steps.claims import segment
+from proxy.claims.segment import segment
 from proxy.types import Attempt, Claim, Draft, Evidence, Finding, Judgement, Passage, Usage, Verdict
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from proxy.claims.segment import segment
 from proxy.steps.cited import assign, read_citations
-from proxy.steps.claims import segment
 from proxy.steps.marks import strip_marks
 from tests.drafts import chinese_replies, drafts, real_replies
 

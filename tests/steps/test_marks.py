@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.steps.claims import segment
+from proxy.claims.segment import segment
 from proxy.steps.marks import strip_marks
 from tests.drafts import chinese_replies, drafts, real_replies
 

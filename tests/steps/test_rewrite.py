@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.steps.localiser import spelt
+from proxy.claims.decompose.locate import spelt
 from proxy.steps.reprompt import Document
 from proxy.steps.revise import read_revision, revision
 from proxy.steps.rewrite import (

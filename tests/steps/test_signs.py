@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.steps.claims import segment
+from proxy.claims.segment import segment
 from proxy.steps.signs import strip_sign
 
 TEXTS = st.lists(

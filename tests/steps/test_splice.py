@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.steps.claims import segment
+from proxy.claims.segment import segment
 from proxy.steps.cuts import cuts
 from proxy.steps.fit import fitted
 from proxy.steps.splice import spliced, without

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.backends.extractors.clauses import ClauseExtractor
-from proxy.backends.extractors.llm import MAX_SENTENCE_CHARS, LLMExtractor, extraction
-from proxy.backends.extractors.prompts import PROMPTS
 from proxy.backends.upstream.http import HTTPUpstream
-from proxy.steps.claims import segment
-from proxy.steps.triplets import read_triplets
+from proxy.claims.decompose.clauses import ClauseExtractor
+from proxy.claims.decompose.extraction_prompts import PROMPTS
+from proxy.claims.decompose.triplet_extractor import MAX_SENTENCE_CHARS, LLMExtractor, extraction
+from proxy.claims.decompose.triplets import read_triplets
+from proxy.claims.segment import segment
 from proxy.text.words import uncovered
 from proxy.types import Claim, Extraction, Json, Usage
 from tests.backends.prompted import asked

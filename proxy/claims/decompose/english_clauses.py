@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from proxy.steps.clause_words import (
+from proxy.claims.decompose.clause_words import (
     CONJUNCTIONS,
     CONTRASTS,
     DETERMINERS,
@@ -28,10 +28,10 @@ from proxy.steps.clause_words import (
     REPORTING,
     SCOPES,
     SUBORDINATORS,
+    Clause,
 )
-from proxy.steps.english import EDGES, MAX_SUBJECT, English, Word
-from proxy.steps.parting import Clause
-from proxy.steps.shown import Shown
+from proxy.claims.decompose.english_words import EDGES, MAX_SUBJECT, English, Word
+from proxy.claims.rendered import RenderedClaim
 
 _MIN_CLAUSE = 2
 """Words."""
@@ -60,7 +60,7 @@ class _Opening:
     verb: int
 
 
-def english_clauses(shown: Shown) -> Sequence[Clause]:
+def english_clauses(shown: RenderedClaim) -> Sequence[Clause]:
     """The clauses of an English sentence, or none where it is one clause or can't be told for sure."""
     read = English(shown)
     if len(read.words) < 2 * _MIN_CLAUSE or read.words[0].low in SCOPES:

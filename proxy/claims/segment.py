@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from proxy.steps.checkable import is_checkable
+from proxy.claims.checkable import is_checkable
 from proxy.text.inline import Token, tokens
 from proxy.text.markdown import Block, Span, blocks
 from proxy.text.sentences import sentence_spans

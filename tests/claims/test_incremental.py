@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from proxy.claims.incremental import Incremental, Settled
+from proxy.claims.segment import segment
 from proxy.steps.cited import assign, read_citations
-from proxy.steps.claims import segment
-from proxy.steps.incremental import Incremental, Settled
 from proxy.steps.signs import strip_sign
 from proxy.types import Claim
 from tests.drafts import DATA, chinese_replies, drafts, real_replies

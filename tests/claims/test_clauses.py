@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from proxy.steps.claims import segment
-from proxy.steps.clauses import MAX_CHARS, clauses
+from proxy.claims.decompose.clauses import MAX_CHARS, clauses
+from proxy.claims.segment import segment
 from proxy.text.words import uncovered
 from proxy.types import Claim
 from tests.drafts import chinese_replies, drafts, real_replies

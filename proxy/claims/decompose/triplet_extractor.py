@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from proxy.backends.extractors.prompts import MAX_CONTEXT_CHARS, PROMPTS
+from proxy.claims.decompose.extraction_prompts import MAX_CONTEXT_CHARS, PROMPTS
+from proxy.claims.decompose.locate import locate, spelt
+from proxy.claims.decompose.triplets import Reading, read_triplets
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
-from proxy.steps.localiser import locate, spelt
-from proxy.steps.triplets import Reading, read_triplets
 from proxy.text.language import language_of
 from proxy.text.words import uncovered
 from proxy.types import Chat, Claim, Extraction, Triplet, Usage

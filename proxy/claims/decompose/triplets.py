@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from proxy.steps.localiser import ALIGNED, aligned
+from proxy.claims.decompose.locate import ALIGNED, aligned
 from proxy.types import Claim, Triplet
 
 MAX_TRIPLETS = 50

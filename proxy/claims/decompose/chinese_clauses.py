@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from proxy.steps.clause_words import (
+from proxy.claims.decompose.clause_words import (
     CHINESE_LEAD,
     CHINESE_LINKS,
     CHINESE_PRONOUNS,
     CHINESE_SCOPES,
     CHINESE_VERBS,
+    Clause,
 )
-from proxy.steps.parting import Clause
-from proxy.steps.shown import Shown
+from proxy.claims.rendered import RenderedClaim
 from proxy.text.words import Span
 
 _MAX_SUBJECT = 20
@@ -37,7 +37,7 @@ _OTHERS_OWN = re.compile(rf"(?:{CHINESE_LINKS})?(?:[该其]|[他她它们]+的)"
 _ENDS_OPEN = re.compile(r"[是为有]$")
 
 
-def chinese_clauses(shown: Shown) -> Sequence[Clause]:
+def chinese_clauses(shown: RenderedClaim) -> Sequence[Clause]:
     """The clauses of a Chinese sentence, or none where it is one clause or can't be told for sure."""
     text = shown.text
     if CHINESE_SCOPES.search(text):
@@ -60,7 +60,7 @@ def chinese_clauses(shown: Shown) -> Sequence[Clause]:
     ]
 
 
-def _stretches(shown: Shown) -> Sequence[Span]:
+def _stretches(shown: RenderedClaim) -> Sequence[Span]:
     """What stands between commas and semicolons outside of quotations, brackets and numbers."""
     found, start = [], 0
     for at, char in enumerate(shown.text):

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from proxy.steps.checkable import is_checkable
-from proxy.steps.claims import segment, segment_json
+from proxy.claims.checkable import is_checkable
+from proxy.claims.segment import segment, segment_json
 from proxy.steps.marks import strip_marks
 from tests.drafts import chinese_replies, drafts, real_replies
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from proxy.steps.agreed import Agreement, Read, moved
-from proxy.steps.continuations import states
+from proxy.claims.continuations import Agreement, Read, moved, states
 from proxy.types import Claim
 
 Reading = tuple[str, tuple[Claim, ...]]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proxy.steps.clause_words import (
+from proxy.claims.decompose.clause_words import (
     ADVERBS,
     BE,
     CONJUNCTIONS,
@@ -21,7 +21,7 @@ from proxy.steps.clause_words import (
     SINGULAR,
     SUBORDINATORS,
 )
-from proxy.steps.shown import Shown
+from proxy.claims.rendered import RenderedClaim
 from proxy.text.words import Span
 
 EDGES = " ,;—–"
@@ -74,7 +74,7 @@ class Word:
 class English:
     """The text and its words. Indices are those of words."""
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: RenderedClaim) -> None:
         self.text = shown.text
         self.words = _words(shown)
 
@@ -165,7 +165,7 @@ class English:
         return len(gap.rstrip(_OPENERS).rstrip(EDGES)) if gap.strip() else 0
 
 
-def _words(shown: Shown) -> Sequence[Word]:
+def _words(shown: RenderedClaim) -> Sequence[Word]:
     words: list[Word] = []
     before = 0
     for match in _WORD.finditer(shown.text):

@@ -19,7 +19,7 @@ _UNPAIRED = re.compile(r"[\"“”「」『』《》()（）\[\]【】{}]")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedClaim:
     """`text` is the claim's `plain`; `places[i]` is where its character `i` stands in `claim.text`.
 
     `whole[i]` is True where character `i` belongs to a quotation, brackets, number, code, link or formula.
@@ -37,7 +37,7 @@ class Shown:
         return self.places[start] if start else 0, right
 
 
-def shown(claim: Claim) -> Shown | None:
+def rendered(claim: Claim) -> RenderedClaim | None:
     """How the claim reads, or None where that is not its `plain` (a JSON string, a row of a table), or
     where a quotation or bracket has no other half.
     """
@@ -48,7 +48,7 @@ def shown(claim: Claim) -> Shown | None:
         whole[match.start() : match.end()] = [True] * (match.end() - match.start())
     if any(not whole[match.start()] for match in _UNPAIRED.finditer(text)):
         return None
-    return Shown(text, tuple(places), tuple(whole), len(claim.text))
+    return RenderedClaim(text, tuple(places), tuple(whole), len(claim.text))
 
 
 def is_row(claim: Claim) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from proxy.steps.shown import is_row
+from proxy.claims.rendered import is_row
 from proxy.types import Claim
 
 _MAX_CONTEXT = 300
@@ -91,7 +91,7 @@ def shortened(text: str, limit: int) -> str:
     return text[: cut if cut > 0 else limit].rstrip()
 
 
-def leans(plain: str) -> bool:
+def needs_context(plain: str) -> bool:
     """Whether a claim can't be understood without what came before it."""
     text = plain.lstrip("\"'“‘「『（([ ")
     return bool(_LEANS.match(text) or _LEANS_ZH.match(text)) or _is_fragment(text)
@@ -124,9 +124,9 @@ def _context(told: _Told, claim: Claim, fallback: str) -> str:
         )
     if told.in_list:
         lead_in = told.lead_in if _says_something(told.lead_in) else fallback
-        head = told.head if told.head and leans(claim.plain) else ""
+        head = told.head if told.head and needs_context(claim.plain) else ""
         return shortened(f"{lead_in} {head}".strip(), _MAX_CONTEXT)
-    if not leans(claim.plain):
+    if not needs_context(claim.plain):
         return ""
     return shortened(told.standing, _MAX_CONTEXT) or fallback
 
@@ -140,9 +140,11 @@ def _after(told: _Told, claim: Claim) -> _Told:
     if told.in_list:
         return replace(told, head=told.head or plain)
     if plain.endswith((":", "：")):
-        context = f"{told.standing} " if leans(plain) or len(_HAN.findall(plain)) in range(1, 12) else ""
+        context = (
+            f"{told.standing} " if needs_context(plain) or len(_HAN.findall(plain)) in range(1, 12) else ""
+        )
         told = replace(told, lead_in=shortened(f"{context}{plain}".strip(), _MAX_CONTEXT))
-    if claim.checkable and not leans(plain):
+    if claim.checkable and not needs_context(plain):
         told = replace(told, standing=plain)
     return told
 

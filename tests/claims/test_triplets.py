@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.steps.claims import segment
-from proxy.steps.localiser import locate, spelt
-from proxy.steps.triplets import (
+from proxy.claims.decompose.locate import locate, spelt
+from proxy.claims.decompose.triplets import (
     MAX_ANSWER_CHARS,
     MAX_ELEMENT_CHARS,
     MAX_TRIPLETS,
@@ -16,6 +15,7 @@ from proxy.steps.triplets import (
     read_line,
     read_triplets,
 )
+from proxy.claims.segment import segment
 from proxy.text.words import uncovered
 from proxy.types import Claim, Triplet
 from tests.drafts import drafts

@@ -1,4 +1,9 @@
-"""The claims of a text that is still being written, each as soon as nothing that may follow can change it."""
+"""The claims of a text that is still being written, each as soon as nothing that may follow can change it.
+
+When it is worth looking at a text that is being written: a stop, and a whole word behind it.
+
+The fenced code block that a text ends in: line after line of it is text, and never a claim.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,8 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 
-from proxy.steps.agreed import Agreement, Known, Read, agreed, moved
-from proxy.steps.continuations import continuations, displays
-from proxy.steps.open_fence import ends, open_fence
-from proxy.steps.watch import Watch
-from proxy.steps.window import Window, raw_end, shortened
+from proxy.claims.continuations import Agreement, Known, Read, agreed, continuations, displays, moved
+from proxy.claims.window import Window, raw_end, shortened
 from proxy.text.sentences import CITATION
 from proxy.text.words import HAN
 from proxy.types import Claim
@@ -213,3 +215,75 @@ def _whole_words(raw: str) -> str:
     while end and not _WORD_END.match(raw, end - 1):
         end -= 1
     return raw[:end]
+
+
+_STOPS = ".!?…。！？；｡"
+_CLOSERS = r"*_~`$)\]>】"
+_LINE_END_OR_STOP = re.compile(rf"[\n{_STOPS}]")
+_CLOSER = re.compile(rf"[\n{_STOPS}{_CLOSERS}]")
+_READY = re.compile(
+    rf"\n|[{_STOPS}{_CLOSERS}](?:[^\w\n]{{0,20}}[{HAN}]|\S*+\s++(?:[^\w\s]++\s++){{0,8}}+[^\w\s]*+\w\S*+\s)"
+    r"|[。！？；｡…][^\w\s]*+\w\S*+\s"
+)
+_LONGEST = 300
+
+
+class Watch:
+    """Sees each piece once, in time that does not grow with the text."""
+
+    def __init__(self) -> None:
+        self._since = ""
+
+    def due(self, piece: str, *, wanting: bool) -> bool:
+        """Whether something may have been settled since the last look. `wanting`: by a closer, too."""
+        if self._since:
+            self._since = self._since[0] + (self._since[1:] + piece)[-_LONGEST:]
+        else:
+            trigger = (_CLOSER if wanting else _LINE_END_OR_STOP).search(piece)
+            if trigger is None:
+                return False
+            self._since = piece[trigger.start() :]
+        return _WORD_END.search(piece) is not None and _READY.search(self._since) is not None
+
+    def looked(self, *, wanting: bool) -> None:
+        """The text was looked at. Stops count again with a word behind them; if `wanting`, line ends too."""
+        last = max(self._since.rfind(stop) for stop in (_STOPS + "\n" if wanting else _STOPS))
+        tail = self._since[last:] if last >= 0 else ""
+        # A line end alone is ready; what is waited for now is the first word behind it, as behind a stop.
+        tail = f". {tail[1:]}" if tail[:1] == "\n" else tail
+        self._since = "" if _READY.search(tail) else tail
+
+
+_CODE_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
+_PROSE = "\n\nThe sky is blue. The sea is deep.\n"
+
+
+def open_fence(read: Read, raw: str, claims: int) -> str | None:
+    """The fence of the code that `raw` ends in (three or more backticks or tildes), or None.
+
+    `raw` is whole lines with so many claims. A look at its lines tells which fence it may be, and reading it
+    with prose behind, inside and outside of the code, whether it is.
+    """
+    fence = _last_open(raw)
+    if fence is None or len(read(raw + _PROSE)[1]) != claims:
+        return None
+    return fence if len(read(f"{raw}{fence}{_PROSE}")[1]) == claims + 2 else None
+
+
+def ends(line: str, fence: str) -> bool:
+    """Whether a whole line of the code ends it."""
+    line = line.lstrip(" \t>").rstrip()
+    return len(line) >= len(fence) and not line.strip(fence[0])
+
+
+def _last_open(raw: str) -> str | None:
+    if "```" not in raw and "~~~" not in raw:
+        return None
+    fence: str | None = None
+    for line in raw.split("\n"):
+        if fence is None:
+            match = _CODE_FENCE.match(line)
+            fence = match.group(1) if match else None
+        elif ends(line, fence):
+            fence = None
+    return fence

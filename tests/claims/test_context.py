@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.steps.claims import segment
-from proxy.steps.queries import contexts, leans, query
+from proxy.claims.context import contexts, needs_context, query
+from proxy.claims.segment import segment
 from tests.drafts import real_replies
 
 TOLKIEN = "J. R. R. Tolkien wrote The Hobbit."
@@ -58,14 +58,14 @@ def test_rows_lean_on_the_header_of_their_table() -> None:
     ["It is big.", "These are old.", "However, he was there.", "The city is old.", "该书很长。", "Lyon"],
 )
 def test_claims_that_lean(plain: str) -> None:
-    assert leans(plain)
+    assert needs_context(plain)
 
 
 @pytest.mark.parametrize(
     "plain", ["Italy is a state.", "The city of Paris is old.", "Theseus was a king.", "北京是中国的首都。"]
 )
 def test_claims_that_stand(plain: str) -> None:
-    assert not leans(plain)
+    assert not needs_context(plain)
 
 
 def test_contexts_and_queries_are_bounded_in_whole_words() -> None:

@@ -1,8 +1,12 @@
-"""The closed word lists by which clauses are told apart. What is in none of them divides nothing."""
+"""The closed word lists by which clauses are told apart. What is in none of them divides nothing.
+
+What the splitters of both languages make: clauses.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 BE = frozenset("is are was were".split())
 HAVE = frozenset("has have had".split())
@@ -108,3 +112,12 @@ CHINESE_PRONOUNS = r"(?:他们|她们|它们|他|她|它|该[^，；]{1,6}?|其(
 CHINESE_LEAD = re.compile(
     r"(?:在|于|自|从)?[^，；]{0,16}(?:年|月|日|世纪|时期|期间|年间|年代|之后|以后|后|前|时|中|里|上)"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch `start:end` of a sentence's plain text, and what it says when it stands alone."""
+
+    start: int
+    end: int
+    plain: str

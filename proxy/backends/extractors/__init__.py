@@ -1,1 +1,0 @@
-"""Extractors: sentences to what is checked one by one."""

@@ -1,0 +1,1 @@
+"""Claims of a draft: found, told apart from what nobody could check, taken apart."""
