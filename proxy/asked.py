@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from proxy.citations.warning import WARNING
 from proxy.errors import RequestError
 from proxy.openai_api.profiles import PROFILES, Profile
 from proxy.openai_api.request import ChatRequest, RequestOptions
@@ -16,7 +17,6 @@ from proxy.protocols import Checker
 from proxy.replying import Manner
 from proxy.settings import Settings
 from proxy.sources import Sources
-from proxy.steps.signs import SIGN
 from proxy.types import CitationStyle, OnUnsupported, Passage, ProfileName, ReplyFormat, StreamMode
 from proxy.verify import Verifier
 
@@ -80,7 +80,7 @@ class Asked:
         if self.options.mark_nonfactual is None and not self.profile.signs:
             return ""
         sign = _either(self.options.mark_nonfactual, self.settings.citation.mark_nonfactual)
-        return sign or ("" if self.on_unsupported == "keep" and not self.correcting else SIGN)
+        return sign or ("" if self.on_unsupported == "keep" and not self.correcting else WARNING)
 
     def pipeline_options(self, reply_format: ReplyFormat) -> Options:
         """How the reply is revised."""

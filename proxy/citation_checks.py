@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from proxy.asked import Asked
-from proxy.citations import CitationOptions, check_citations
+from proxy.citations.report import CitationOptions, check_citations
 from proxy.gate import Gate
 from proxy.openai_api.citations import CheckRequest, report_object
 from proxy.openai_api.models import find_model

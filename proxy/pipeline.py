@@ -11,10 +11,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from proxy.citations.draft_reader import read_draft, reader
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
 from proxy.steps import judge
-from proxy.steps.reading import read_draft, reader
 from proxy.steps.revise import revision
 from proxy.steps.rewrite import read_rewrites, rewrite
 from proxy.steps.splice import spliced, without

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from proxy.backends.upstream.closing import closing
+from proxy.citations.draft_reader import reader, untouched
 from proxy.errors import VerificationError
 from proxy.openai_api.response import Dress
 from proxy.pipeline import Answer, Pipeline
 from proxy.steps.continuation import Overlap, continuation
-from proxy.steps.reading import reader, untouched
 from proxy.types import Attempt, Chat, Draft, Finding, Json, Outcome, Reply, StreamMode, Usage, Verdict
 from proxy.verify import together
 from proxy.writing import Begun, Checked, Delta, Writing, Written

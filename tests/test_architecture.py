@@ -23,7 +23,7 @@ ROOMS = [
     {"proxy.steps"},
     {"proxy.index", "proxy.passages", "proxy.arrays", "proxy.generation"},
     {"proxy.backends"},
-    {"proxy.pipeline", "proxy.verify", "proxy.citations"},
+    {"proxy.pipeline", "proxy.verify", "proxy.citations.report"},
     {"proxy.parts"},
     {"proxy.openai_api"},
     {
@@ -49,7 +49,7 @@ ROOMS = [
 MAY_NOT = {
     "proxy.pipeline": ["proxy.backends", "proxy.openai_api"],
     "proxy.verify": ["proxy.backends", "proxy.openai_api"],
-    "proxy.citations": ["proxy.backends", "proxy.openai_api"],
+    "proxy.citations.report": ["proxy.backends", "proxy.openai_api"],
     "proxy.steps": ["proxy.openai_api"],
     "proxy.app": ["index_builder"],
     "proxy.chat": ["index_builder"],

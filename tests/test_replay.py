@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from benchmarks.replay import felm, problems
+from proxy.citations.markers import strip_markers
 from proxy.commands import index as index_command
 from proxy.commands.compose import load_library
 from proxy.settings import Settings
-from proxy.steps.marks import strip_marks
 from tests.conftest import DATA
 from tests.serving import serving, settings_for
 from tests.upstream import Upstream
@@ -84,7 +84,7 @@ def test_first_drafts_and_re_answers_of_gpt_3_5_come_back_whole(
     for texts, reply in zip(drafts.values(), replies, strict=True):
         verification = reply["verification"]
         rounds += verification["rounds"]
-        draft = strip_marks(texts[verification["best"]])
+        draft = strip_markers(texts[verification["best"]])
         assert problems(reply["choices"][0]["message"]["content"], reply, draft) == []
         counts = [len(attempt["nonfactual"]) for attempt in verification["attempts"]]
         assert verification["best"] == 0 or counts[verification["best"]] < counts[0]

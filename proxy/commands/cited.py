@@ -12,7 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from proxy.citations import CitationOptions, check_citations
+from proxy.citations.faithfulness import CitationReport
+from proxy.citations.report import CitationOptions, check_citations
 from proxy.commands.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT
 from proxy.commands.cited_documents import read_documents
 from proxy.commands.lone_checker import open_checker
@@ -20,7 +21,6 @@ from proxy.config import load
 from proxy.errors import RequestError
 from proxy.openai_api.citations import report_object
 from proxy.settings import Settings
-from proxy.steps.faithfulness import CitationReport
 from proxy.types import Document, Json, Verdict
 
 

@@ -11,7 +11,7 @@ from index_builder.documents import BrokenDocument, Document
 from index_builder.readers import suffix
 from index_builder.readers.rows import row_document
 from index_builder.sources import documents
-from proxy.citations import numbered
+from proxy.citations.report import numbered
 from proxy.errors import SourceError
 
 _LINES = (".jsonl", ".ndjson")

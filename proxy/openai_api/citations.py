@@ -7,11 +7,11 @@ import difflib
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.checker_settings import CheckerName
-from proxy.citations import numbered
+from proxy.citations.faithfulness import Citation, CitationReport, Statement
+from proxy.citations.report import numbered
 from proxy.errors import RequestError
 from proxy.openai_api.request import RequestDocument
 from proxy.openai_api.response import Status, usage_object
-from proxy.steps.faithfulness import Citation, CitationReport, Statement
 from proxy.types import Document, Json, Verdict
 
 

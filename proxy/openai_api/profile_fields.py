@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proxy.steps.footer import Source, footer
+from proxy.citations.footer import Source, footer
 from proxy.text.sentences import CITATION
 from proxy.types import Json
 

@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.checker_settings import CheckerName
+from proxy.citations.history import bare
 from proxy.errors import RequestError
 from proxy.openai_api.kinds import kind_of, optional
 from proxy.openai_api.profiles import choose_profile, split_alias
-from proxy.steps.ours import bare
 from proxy.types import (
     Aggregation,
     Chat,

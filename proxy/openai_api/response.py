@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from proxy.citations.place import Annotated, Located, Reference, annotate
 from proxy.errors import VerificationError
 from proxy.pipeline import Answer
 from proxy.steps.aggregate import shares, verdict_of
-from proxy.steps.annotate import Annotated, Located, Reference, annotate
 from proxy.steps.judge import decisive
 from proxy.types import (
     Aggregation,

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from proxy.citations.markers import strip_markers
 from proxy.steps.judge import decisive
-from proxy.steps.marks import strip_marks
 from proxy.steps.reprompt import (
     MAX_EVIDENCE_CHARS,
     Block,
@@ -227,7 +227,7 @@ def _said(lines: Sequence[str]) -> str | None:
         return ""
     if len(said) > MAX_CHARS or "\n\n" in said or said.count("\n") >= MAX_LINES or _MATERIAL.search(said):
         return None
-    return strip_marks(said).strip() or None
+    return strip_markers(said).strip() or None
 
 
 def _blocks(number: int, sentence: Sentence, words: _Words) -> Iterator[Block]:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from proxy.citations.attribution import assign, read_citations
+from proxy.citations.warning import strip_warning
 from proxy.claims.incremental import Incremental, Settled
 from proxy.claims.segment import segment
-from proxy.steps.cited import assign, read_citations
-from proxy.steps.signs import strip_sign
 from proxy.types import Claim
 from tests.drafts import DATA, chinese_replies, drafts, real_replies
 
@@ -94,7 +94,7 @@ def read_assigned(raw: str) -> tuple[str, tuple[Claim, ...]]:
     """With the numbers that the upstream cited, and without the signs behind claims."""
     cited = read_citations(raw)
     if "[?]" in raw:
-        text = strip_sign(cited.text, "[?]")
+        text = strip_warning(cited.text, "[?]")
         return text, segment(text)
     return cited.text, assign(segment(cited.text), cited)
 

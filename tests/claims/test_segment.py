@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from proxy.citations.markers import strip_markers
 from proxy.claims.checkable import is_checkable
 from proxy.claims.segment import segment, segment_json
-from proxy.steps.marks import strip_marks
 from tests.drafts import chinese_replies, drafts, real_replies
 
 
@@ -67,7 +67,7 @@ def test_spans_are_exact_ordered_and_disjoint(draft: str) -> None:
 def test_marks_never_change_how_a_real_reply_renders() -> None:
     render = MarkdownIt("commonmark").enable("table").enable("strikethrough").render
     for reply in real_replies() + chinese_replies():
-        draft = strip_marks(reply)
+        draft = strip_markers(reply)
         marked, position = "", 0
         for claim in segment(draft):
             marked += draft[position : claim.end] + "[977]"

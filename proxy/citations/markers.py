@@ -1,4 +1,7 @@
-"""Citation marks taken out of a draft: ours, when it comes back in a conversation, and an upstream's own."""
+"""Citation marks taken out of a draft: ours, when it comes back in a conversation, and an upstream's own.
+
+Marks that are part of the sentence and name a document all the same: `According to [1]`, `(see [2])`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _CONTENT_WORDS = frozenset(
 """Words after which `[1]` is part of what the sentence says (`see [1]`, `the interval [1, 2]`)."""
 
 
-def strip_marks(text: str) -> str:
+def strip_markers(text: str) -> str:
     """`text` without the marks that stand as citations, and without the spaces that only served them.
 
     Marks stand as citations behind a sentence, a line or a cell, or before the punctuation that ends it.
@@ -244,3 +247,39 @@ def _before_punctuation(text: str, gap: int, run: _Run) -> bool:
         and word_after
         and CITATION.fullmatch(text, run.start, run.end) is not None
     )
+
+
+_MATHS = re.compile(
+    r"(?:[=∈+^]|\b(?:array|domain|eq|equals?|equation|index|interval|is|item|list|matrix|outputs?|prints?"
+    r"|range|returns?|sequence|set|tuple|vector|values?)[:：]?)[ \t]*$|区间[ \t]*$",
+    re.I,
+)
+_BETWEEN = re.compile(r"\b(?:in|on|over|from|between|within)[ \t]*$", re.I)
+_PLAIN = re.compile(r"\[\d{1,3}\]")
+_BEFORE = 16
+
+
+def mentions(text: str) -> Iterator[Span]:
+    """Marks of `text` that stand for documents, in order, where `strip_marks` has left them.
+
+    Not those that index (`a[1]`, `the array [1, 2]`), nor a list behind `in` or `between`: an interval.
+    """
+    if "[" not in text and "【" not in text:
+        return
+    for block in blocks(text):
+        for token in tokens(text, block.lines[0], block.lines[1:]):
+            if (
+                token.kind == "citation"
+                and not token.whole
+                and _stands_for_a_document(text, token.start, token.end)
+            ):
+                yield token.start, token.end
+
+
+def _stands_for_a_document(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
+    if before[-1:].isascii() and (before[-1:].isalnum() or before[-1:] == "_"):
+        return False
+    if _MATHS.search(before):
+        return False
+    return _PLAIN.fullmatch(text, start, end) is not None or not _BETWEEN.search(before)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from proxy.citations.attribution import assign, read_citations
+from proxy.citations.warning import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.segment import segment, segment_json
-from proxy.steps.cited import assign, read_citations
-from proxy.steps.signs import strip_sign
 from proxy.types import Claim, Draft, ReplyFormat, UpstreamCitations
 
 
@@ -20,7 +20,7 @@ def reader(citations: UpstreamCitations, sign: str) -> Read:
 
     def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
         cited = read_citations(raw)
-        text = strip_sign(cited.text, sign)
+        text = strip_warning(cited.text, sign)
         claims = segment(text)
         kept = citations != "replace" and text == cited.text
         return text, assign(claims, cited) if kept else claims

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from proxy.claims.segment import segment
 
-SIGN = "[?]"
+WARNING = "[?]"
 """Where claims are to be marked and no sign is set."""
 
 
-def strip_sign(text: str, sign: str) -> str:
+def strip_warning(text: str, sign: str) -> str:
     """The text without the signs that stand right behind its claims; elsewhere they belong to what it says.
 
     An empty sign is in no text. Signs set behind the claims of a text come out again without a trace.

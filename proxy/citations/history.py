@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
+from proxy.citations.footer import footer_span
+from proxy.citations.markers import marks
 from proxy.claims.segment import segment
-from proxy.steps.footer import footer_span
-from proxy.steps.marks import marks
 from proxy.text.markdown import Span
 
 _RETURN = re.compile(r"\r(?=\n)")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from proxy.citations.attribution import assign, read_citations
+from proxy.citations.markers import strip_markers
 from proxy.claims.segment import segment
-from proxy.steps.cited import assign, read_citations
-from proxy.steps.marks import strip_marks
 from tests.drafts import chinese_replies, drafts, real_replies
 
 
@@ -116,7 +116,7 @@ def test_links_that_are_no_marks_stay(answer: str) -> None:
 @example("x. [1](u)[2](v) y.")
 def test_the_text_is_what_stripping_leaves_and_every_place_maps_back(answer: str) -> None:
     found = read_citations(answer)
-    assert found.text == strip_marks(answer)
+    assert found.text == strip_markers(answer)
     for index, character in enumerate(found.text):
         start, end = found.original(index, index + 1)
         assert answer[start:end] == character
@@ -125,13 +125,13 @@ def test_the_text_is_what_stripping_leaves_and_every_place_maps_back(answer: str
 @settings(max_examples=200, deadline=None)
 @given(drafts(), st.randoms(use_true_random=False))
 def test_marks_behind_claims_come_back_as_their_numbers(text: str, rng: random.Random) -> None:
-    check_round_trip(strip_marks(text), rng)
+    check_round_trip(strip_markers(text), rng)
 
 
 def test_marks_behind_the_claims_of_real_replies_come_back() -> None:
     rng = random.Random(3)
     for reply in real_replies() + chinese_replies():
-        check_round_trip(strip_marks(reply), rng)
+        check_round_trip(strip_markers(reply), rng)
 
 
 def check_round_trip(draft: str, rng: random.Random) -> None:

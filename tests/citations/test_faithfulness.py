@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.steps.faithfulness import (
+from proxy.citations.faithfulness import (
     CitationReport,
     Statement,
     doubtful,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proxy.steps.marks import marks
+from proxy.citations.markers import marks
 from proxy.text.markdown import Span, blocks
 
 _HEAD = "\n\n---\n\n"

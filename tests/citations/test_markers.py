@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from proxy.citations.markers import strip_markers
 from proxy.claims.segment import segment
-from proxy.steps.marks import strip_marks
 from tests.drafts import chinese_replies, drafts, real_replies
 
 MARKS = {"brackets": "[{}]", "markdown": "[[{}](http://x.y/v1/references/a_b-{})]"}
@@ -53,7 +53,7 @@ def marked(draft: str, chosen: Iterator[int], style: str) -> str:
     ],
 )
 def test_marks_that_cite_are_removed_with_their_spaces(text: str, expected: str) -> None:
-    assert strip_marks(text) == expected
+    assert strip_markers(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_marks_that_cite_are_removed_with_their_spaces(text: str, expected: str)
     ],
 )
 def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
-    assert strip_marks(text) == text
+    assert strip_markers(text) == text
 
 
 @settings(max_examples=300, deadline=None)
@@ -96,31 +96,31 @@ def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
 @example("Paris. *\n_。*. \n*. \n", random.Random(1), "brackets")
 @example("_. [1] <http://a.b> [1]. \n", random.Random(1), "brackets")
 def test_marks_at_claim_ends_come_out_without_a_trace(text: str, rng: random.Random, style: str) -> None:
-    draft = strip_marks(text)
+    draft = strip_markers(text)
     chosen = iter(lambda: rng.choice([0, 1, 1, 2]), None)
-    assert strip_marks(marked(draft, chosen, style)) == draft
+    assert strip_markers(marked(draft, chosen, style)) == draft
 
 
 @settings(max_examples=300, deadline=None)
 @given(drafts() | st.text("ab1. []()【】*`$|\n-。^:", max_size=60))
 @example("He left. [1] ” [2] foo")
 def test_stripping_twice_is_stripping_once(text: str) -> None:
-    once = strip_marks(text)
-    assert strip_marks(once) == once
+    once = strip_markers(text)
+    assert strip_markers(once) == once
 
 
 @pytest.mark.parametrize("style", sorted(MARKS))
 def test_every_real_reply_survives_marking_and_stripping(style: str) -> None:
     rng = random.Random(7)
     for reply in real_replies() + chinese_replies():
-        draft = strip_marks(reply)
+        draft = strip_markers(reply)
         chosen = iter(lambda: rng.choice([0, 1, 2]), None)
-        assert strip_marks(marked(draft, chosen, style)) == draft
+        assert strip_markers(marked(draft, chosen, style)) == draft
 
 
 def test_real_replies_without_marks_are_left_alone() -> None:
     for reply in real_replies():
-        assert strip_marks(reply) == reply
+        assert strip_markers(reply) == reply
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_real_replies_without_marks_are_left_alone() -> None:
 )
 def test_stripping_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (300_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
-    assert len(strip_marks(text)) <= len(text)
+    assert len(strip_markers(text)) <= len(text)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from proxy.backends.checkers.builtin.checker import BuiltinChecker
-from proxy.citations import CitationOptions, check_citations, numbered
+from proxy.citations.faithfulness import CitationReport
+from proxy.citations.report import CitationOptions, check_citations, numbered
 from proxy.errors import CheckError, RequestError
-from proxy.steps.faithfulness import CitationReport
 from proxy.text.words import nearest
 from proxy.types import Document, Judgement, Pair, Usage, Verdict
 

@@ -8,13 +8,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from proxy.claims.context import contexts
-from proxy.claims.segment import segment
-from proxy.errors import CheckError, RequestError
-from proxy.protocols import Checker
-from proxy.steps import judge
-from proxy.steps.cited import assign, read_citations
-from proxy.steps.faithfulness import (
+from proxy.citations.attribution import assign, read_citations
+from proxy.citations.faithfulness import (
     CitationReport,
     Statement,
     doubtful,
@@ -23,6 +18,11 @@ from proxy.steps.faithfulness import (
     supplemented,
     thinned,
 )
+from proxy.claims.context import contexts
+from proxy.claims.segment import segment
+from proxy.errors import CheckError, RequestError
+from proxy.protocols import Checker
+from proxy.steps import judge
 from proxy.text.words import Nearest, nearest
 from proxy.types import Document, Evidence, Judgement, Passage
 from proxy.verify import together

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from proxy.steps.marks import marks, without
-from proxy.steps.mentions import mentions
+from proxy.citations.markers import marks, mentions, without
 from proxy.types import Claim
 
 Span = tuple[int, int]

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.citations.warning import strip_warning
 from proxy.claims.segment import segment
-from proxy.steps.signs import strip_sign
 
 TEXTS = st.lists(
     st.sampled_from(["Paris is big.", "It lies on the Seine.", "巴黎是首都。", "- An item here"]),
@@ -13,16 +13,16 @@ TEXTS = st.lists(
 
 @given(TEXTS, st.sampled_from(["[?]", " (unverified)", "【存疑】"]))
 def test_signs_behind_claims_come_out_without_a_trace(text: str, sign: str) -> None:
-    text = strip_sign(text, sign)
+    text = strip_warning(text, sign)
     marked = text
     for claim in reversed(segment(text)):
         marked = marked[: claim.end] + sign + marked[claim.end :]
-    assert strip_sign(marked, sign) == text
+    assert strip_warning(marked, sign) == text
 
 
 def test_a_sign_inside_a_sentence_stays() -> None:
-    assert strip_sign("The mark [?] means doubt.[?]", "[?]") == "The mark [?] means doubt."
+    assert strip_warning("The mark [?] means doubt.[?]", "[?]") == "The mark [?] means doubt."
 
 
 def test_without_a_sign_nothing_is_looked_for() -> None:
-    assert strip_sign("Really[?]", "") == "Really[?]"
+    assert strip_warning("Really[?]", "") == "Really[?]"

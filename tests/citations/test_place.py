@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.steps.annotate import Annotated, annotate
+from proxy.citations.place import Annotated, annotate
 from proxy.types import CitationStyle, Claim, Evidence, Finding, Passage, Verdict
 
 Ends = list[tuple[int, int, list[Passage]]]
