@@ -9,10 +9,10 @@ from evaluation.halueval import Order, Question
 from evaluation.halueval_prompt import Pick, Place, read_pick
 from evaluation.llm_evidence import verify
 from proxy.claims.segment import segment
+from proxy.correction.revise import revision
 from proxy.errors import UpstreamConnectionError, UpstreamError
 from proxy.protocols import LLM, Checker, Retriever
 from proxy.steps import judge
-from proxy.steps.revise import revision
 from proxy.types import Attempt, Chat, Reply, Verdict
 
 _STOPS = frozenset({401, 403, 404, 429})

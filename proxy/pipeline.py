@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.citations.draft_reader import read_draft, reader
+from proxy.correction.revise import revision
+from proxy.correction.rewrite import read_rewrites, rewrite
+from proxy.correction.splice import spliced, without
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
 from proxy.steps import judge
-from proxy.steps.revise import revision
-from proxy.steps.rewrite import read_rewrites, rewrite
-from proxy.steps.splice import spliced, without
 from proxy.types import (
     Attempt,
     Chat,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from proxy.backends.upstream.closing import closing
 from proxy.citations.draft_reader import reader, untouched
+from proxy.correction.continuation import Overlap, continuation
 from proxy.errors import VerificationError
 from proxy.openai_api.response import Dress
 from proxy.pipeline import Answer, Pipeline
-from proxy.steps.continuation import Overlap, continuation
 from proxy.types import Attempt, Chat, Draft, Finding, Json, Outcome, Reply, StreamMode, Usage, Verdict
 from proxy.verify import together
 from proxy.writing import Begun, Checked, Delta, Writing, Written

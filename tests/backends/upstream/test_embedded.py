@@ -21,12 +21,12 @@ from proxy.backends.upstream.embedded.model import (
 )
 from proxy.backends.upstream.embedded.plant import plant
 from proxy.backends.upstream.embedded.words import pieces, sentences, similarity, terms, whole
+from proxy.correction.reprompt import Document
+from proxy.correction.revise import Revision, revision
+from proxy.correction.rewrite import Rewriting, Sentence, read_rewrites, rewrite
+from proxy.correction.splice import spliced
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.protocols import LLM
-from proxy.steps.reprompt import Document
-from proxy.steps.revise import Revision, revision
-from proxy.steps.rewrite import Rewriting, Sentence, read_rewrites, rewrite
-from proxy.steps.splice import spliced
 from proxy.types import Attempt, Chat, Claim, Draft, Evidence, Finding, Json, Passage, Usage, Verdict
 
 

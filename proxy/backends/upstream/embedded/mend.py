@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from proxy.backends.upstream.embedded.words import sentences, similarity, terms, whole
-from proxy.steps.reprompt import Document
-from proxy.steps.revise import Revision
-from proxy.steps.rewrite import Rewriting
+from proxy.correction.reprompt import Document
+from proxy.correction.revise import Revision
+from proxy.correction.rewrite import Rewriting
 from proxy.text.language import language_of
 from proxy.types import Language
 

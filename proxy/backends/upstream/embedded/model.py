@@ -21,11 +21,11 @@ from proxy.backends.upstream.embedded.words import (
     weighted_terms,
 )
 from proxy.backends.upstream.reply import to_reply
+from proxy.correction.continuation import is_continuation
+from proxy.correction.revise import Revision, read_revision
+from proxy.correction.rewrite import Rewriting, read_rewriting, write_rewrites
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.protocols import Retriever
-from proxy.steps.continuation import is_continuation
-from proxy.steps.revise import Revision, read_revision
-from proxy.steps.rewrite import Rewriting, read_rewriting, write_rewrites
 from proxy.text.language import language_of
 from proxy.types import Chat, Evidence, Json, Language, Passage, Reply
 

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxy.claims.segment import segment
-from proxy.steps.cuts import cuts
-from proxy.steps.fit import fitted
-from proxy.steps.splice import spliced, without
+from proxy.correction.cuts import cuts
+from proxy.correction.fit import fitted
+from proxy.correction.splice import spliced, without
 from proxy.types import Attempt, Claim, Draft, Usage, Verdict
+from tests.correction.failing import attempt_of, finding
 from tests.drafts import chinese_replies, drafts, real_replies
-from tests.steps.failing import attempt_of, finding
 
 
 def mended(text: str, wrong: str, right: str | None, *, dropping: bool = True) -> str | None:

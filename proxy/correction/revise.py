@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from proxy.steps.reprompt import (
+from proxy.correction.reprompt import (
     MAX_EVIDENCE_CHARS,
     Document,
     documents,

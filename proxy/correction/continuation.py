@@ -9,13 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from proxy.steps.reprompt import (
-    MAX_EVIDENCE_CHARS,
-    documents,
-    opening_patterns,
-    with_turns,
-    written,
-)
+from proxy.correction.reprompt import MAX_EVIDENCE_CHARS, documents, opening_patterns, with_turns, written
 from proxy.text.delimiters import delimiter_for
 from proxy.text.language import language_of
 from proxy.types import Chat, Finding, Json, Language

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from proxy.claims.segment import segment
-from proxy.steps.cuts import Edit, applied, cuts, moved
-from proxy.steps.fit import fitted
+from proxy.correction.cuts import Edit, applied, cuts, moved
+from proxy.correction.fit import fitted
 from proxy.text.markdown import blocks
 from proxy.types import Claim, Draft, Finding
 

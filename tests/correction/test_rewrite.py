@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.claims.decompose.locate import spelt
-from proxy.steps.reprompt import Document
-from proxy.steps.revise import read_revision, revision
-from proxy.steps.rewrite import (
+from proxy.correction.reprompt import Document
+from proxy.correction.revise import read_revision, revision
+from proxy.correction.rewrite import (
     MAX_CHARS,
     MAX_LINES,
     MAX_SENTENCES,
@@ -25,7 +25,7 @@ from proxy.steps.rewrite import (
     write_rewriting,
 )
 from proxy.types import Attempt, Chat, Claim, Draft, Language, Triplet, Usage, Verdict
-from tests.steps.failing import attempt_of, finding, passage
+from tests.correction.failing import attempt_of, finding, passage
 
 DRAFT = "The tower was built in 1893. It is 300 metres high. It stands in Paris."
 BUILT = passage("The Eiffel Tower was completed in 1889.")

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from proxy.citations.markers import strip_markers
-from proxy.steps.judge import decisive
-from proxy.steps.reprompt import (
+from proxy.correction.reprompt import (
     MAX_EVIDENCE_CHARS,
     Block,
     Document,
@@ -27,6 +26,7 @@ from proxy.steps.reprompt import (
     with_turns,
     written,
 )
+from proxy.steps.judge import decisive
 from proxy.text.delimiters import LENGTH, delimiter_for
 from proxy.text.language import language_of
 from proxy.types import Attempt, Chat, Finding, Language, Verdict

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.steps.continuation import Overlap, continuation, is_continuation
+from proxy.correction.continuation import Overlap, continuation, is_continuation
 from proxy.types import Chat, Claim, Evidence, Finding, Passage, Verdict
 
 CHAT = Chat({"model": "m", "messages": [{"role": "user", "content": "Where is Paris?"}]}, "Where is Paris?")

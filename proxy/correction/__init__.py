@@ -1,0 +1,1 @@
+"""Re-prompts for what failed, and their answers put into the draft."""
