@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-from index_builder.chunks import chunk
 from index_builder.documents import Document
 from index_builder.sources import documents
 from index_builder.vectors import OldVectors, write_vectors
-from proxy.backends.encoder import SentenceTransformerEncoder
-from proxy.backends.models import packaged_folder
-from proxy.generation import new_generation
+from proxy.model_files import packaged_folder
+from proxy.retrieval.chunks import chunk
+from proxy.retrieval.encoder import SentenceTransformerEncoder
+from proxy.retrieval.generation import new_generation
 from proxy.types import Passage
 
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from proxy.backends.retriever import retriever
 from proxy.commands.compose import load_library
 from proxy.errors import CheckError
 from proxy.protocols import Checker, Retriever
+from proxy.retrieval import retriever
 from proxy.settings import Settings
 from proxy.types import Claim, Evidence, Finding, Passage
 from proxy.verify import Verifier

@@ -12,11 +12,10 @@ import numpy as np
 from evaluation.metrics import Figures, Indexes, share
 from evaluation.rows import CorpusRow, DataError, read_corpus
 from evaluation.wikiretr import read_retold
-from proxy.backends.retriever.dense import DenseRanking
-from proxy.backends.retriever.hybrid import HybridRanking
-from proxy.backends.retriever.lexical import LexicalRanking, Postings
-from proxy.backends.retriever.ranking import Ranking
 from proxy.protocols import Encoder
+from proxy.retrieval.dense import DenseRanking, Ranking
+from proxy.retrieval.fusion import HybridRanking
+from proxy.retrieval.lexical import LexicalRanking, Postings
 from proxy.types import Passage, RetrievalMode, Vectors
 
 DEPTH = 10

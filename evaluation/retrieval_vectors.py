@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.options import writable_folder
-from proxy.arrays import ArrayWriter, map_array
-from proxy.backends.retriever.corpus import ENCODED, VECTOR, encoded_text
 from proxy.errors import ConfigError
 from proxy.protocols import Encoder
+from proxy.retrieval.arrays import ArrayWriter, map_array
+from proxy.retrieval.corpus import ENCODED, VECTOR, encoded_text
 from proxy.types import Passage, Vectors
 
 BLOCK = 512

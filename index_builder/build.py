@@ -10,20 +10,20 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
-from index_builder.chunks import MAX_TOKENS, chunk
 from index_builder.documents import BrokenDocument
 from index_builder.sources import Sources, documents, expand
 from index_builder.threshold import measure_threshold, sample_rows
 from index_builder.vectors import old_vectors, write_vectors
-from proxy.arrays import map_array
-from proxy.backends.retriever.corpus import ENCODED, VECTOR, VECTORS
-from proxy.backends.retriever.lexical import postings_of, write_postings
-from proxy.backends.tokens import count_tokens
 from proxy.errors import SourceError
-from proxy.generation import Generation, new_generation
-from proxy.index import FORMAT, Manifest
-from proxy.passages import PASSAGES, read_passages, write_passages
 from proxy.protocols import Encoder
+from proxy.retrieval.arrays import map_array
+from proxy.retrieval.chunks import MAX_TOKENS, chunk
+from proxy.retrieval.corpus import ENCODED, VECTOR, VECTORS
+from proxy.retrieval.generation import Generation, new_generation
+from proxy.retrieval.index_files import FORMAT, Manifest
+from proxy.retrieval.lexical import postings_of, write_postings
+from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
+from proxy.retrieval.token_count import count_tokens
 from proxy.types import Passage
 
 Stage = Literal["reading", "encoding", "indexing"]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from proxy.arrays import ArrayWriter, map_array
-from proxy.backends.retriever.corpus import ENCODED, VECTOR, VECTORS, encoded_text
 from proxy.errors import BrokenIndexError
-from proxy.generation import Generation
-from proxy.index import MANIFEST, open_index
 from proxy.protocols import Encoder
+from proxy.retrieval.arrays import ArrayWriter, map_array
+from proxy.retrieval.corpus import ENCODED, VECTOR, VECTORS, encoded_text
+from proxy.retrieval.generation import Generation
+from proxy.retrieval.index_files import MANIFEST, open_index
 from proxy.types import Passage, Vectors
 
 log = logging.getLogger(__name__)

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proxy.backends.both import Both
 from proxy.errors import RequestError
 from proxy.openai_api.request import ChatRequest, RequestDocument
 from proxy.openai_api.sources import request_documents
 from proxy.parts import Parts
 from proxy.protocols import Retriever
+from proxy.retrieval.fusion import MergedRetriever
 from proxy.settings import Retrieval
 from proxy.types import Document, EvidenceSource, Passage, RetrievalMode
 
@@ -50,7 +50,7 @@ async def _brought(
         if (number := numbers.get(passage.document_id)) is not None:
             passages[number] = (*passages.get(number, ()), passage)
     both = asked == "both"
-    retriever = Both([brought.retriever, parts.retrievers[mode]]) if both else brought.retriever
+    retriever = MergedRetriever([brought.retriever, parts.retrievers[mode]]) if both else brought.retriever
     return Sources(retriever, numbers, passages)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from proxy.backends.encoder import SentenceTransformerEncoder
+from proxy.retrieval.encoder import SentenceTransformerEncoder
 
 
 @cache

@@ -21,7 +21,12 @@ ROOMS = [
         "proxy.config",
     },
     {"proxy.steps"},
-    {"proxy.index", "proxy.passages", "proxy.arrays", "proxy.generation"},
+    {
+        "proxy.retrieval.index_files",
+        "proxy.retrieval.passages",
+        "proxy.retrieval.arrays",
+        "proxy.retrieval.generation",
+    },
     {"proxy.backends"},
     {"proxy.pipeline", "proxy.verify", "proxy.citations.report"},
     {"proxy.parts"},

@@ -16,7 +16,7 @@ from typing import Any
 from proxy.backends.checkers.builtin import model as packaged
 from proxy.backends.checkers.builtin.claims import Lexicon
 from proxy.backends.checkers.builtin.nli import ADAPTERS, BASES, NLI, base_folder
-from proxy.backends.models import find_model, model_checksum
+from proxy.model_files import find_model, model_checksum
 from proxy.types import LANGUAGES, Language
 from training.calibrate import Reader, make_weights, render
 from training.lexicon import word_weights

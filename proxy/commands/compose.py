@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import get_args
 
 from index_builder.build import WindowedEncoder, passage_tokens
-from index_builder.chunks import chunk
-from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.backends.upstream.embedded.model import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.backends.upstream.endpoint import Endpoint, Relay
 from proxy.backends.upstream.provider import make_upstream, missing_keys
@@ -21,9 +19,11 @@ from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.commands.checkers import Checkers, load_checkers
 from proxy.errors import ConfigError
-from proxy.index import open_index
 from proxy.parts import Brought, Model, Parts
 from proxy.protocols import LLM, Extractor, Retriever
+from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
+from proxy.retrieval.chunks import chunk
+from proxy.retrieval.index_files import open_index
 from proxy.settings import Encoder, Settings
 from proxy.settings import Extractor as ExtractorSettings
 from proxy.settings import Upstream as UpstreamSettings
@@ -51,7 +51,7 @@ def make_encoder(settings: Encoder) -> WindowedEncoder:
     Its module takes seconds to import (torch, transformers), so that it is only imported here: a wrong path
     or a missing key is known before.
     """
-    module = importlib.import_module("proxy.backends.encoder")
+    module = importlib.import_module("proxy.retrieval.encoder")
     encoder: WindowedEncoder = module.SentenceTransformerEncoder(
         settings.model,
         precision=settings.precision,

@@ -17,8 +17,8 @@ from itertools import cycle
 from pathlib import Path
 
 from index_builder.build import build
-from index_builder.chunks import chunk
 from index_builder.documents import Document
+from proxy.retrieval.chunks import chunk
 from tests.encoders import HashingEncoder
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from index_builder.build import build
 from index_builder.threshold import SAMPLE, measure_threshold, sample_rows
-from proxy.backends.retriever import Corpus, open_corpus
 from proxy.errors import ConfigError, SourceError
-from proxy.generation import new_generation
-from proxy.index import open_index
+from proxy.retrieval import Corpus, open_corpus
+from proxy.retrieval.generation import new_generation
+from proxy.retrieval.index_files import open_index
 from proxy.types import Passage, Vectors
 from tests.corpora import ANIMALS, build_index, write_source
 from tests.encoders import HashingEncoder

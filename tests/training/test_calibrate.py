@@ -20,7 +20,7 @@ from proxy.backends.checkers.builtin.checker import BuiltinChecker
 from proxy.backends.checkers.builtin.ensemble import NLI_INPUTS
 from proxy.backends.checkers.builtin.model import Weights, load_weights
 from proxy.backends.checkers.builtin.nli import ADAPTERS, NLI, base_folder
-from proxy.backends.models import model_checksum
+from proxy.model_files import model_checksum
 from proxy.types import LANGUAGES, Language, Pair, Verdict
 from training.boosting import plain
 from training.calibrate import Reader, make_weights, render

@@ -19,8 +19,8 @@ from transformers import AutoTokenizer
 from proxy.backends.checkers.builtin.alignment import load_base
 from proxy.backends.checkers.builtin.excerpt import Extract
 from proxy.backends.checkers.builtin.tensors import TokenPair, batches, join, stacked
-from proxy.backends.models import DEFAULT_MODEL, dtype_of, first_line, packaged_folder, quiet
 from proxy.errors import ConfigError
+from proxy.model_files import DEFAULT_MODEL, dtype_of, first_line, packaged_folder, quiet
 from proxy.types import Language, Precision
 
 ADAPTERS: Mapping[Language, str] = {"en": "adapter-en.safetensors", "zh": "adapter-zh.safetensors"}

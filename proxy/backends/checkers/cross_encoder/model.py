@@ -13,8 +13,8 @@ from sentence_transformers import CrossEncoder
 
 from proxy.backends.checkers.cross_encoder.classes import Floats, read_classes
 from proxy.backends.checkers.windows import Window
-from proxy.backends.models import dtype_of, first_line, local_folder, model_checksum, quiet
 from proxy.errors import ConfigError
+from proxy.model_files import dtype_of, first_line, local_folder, model_checksum, quiet
 from proxy.types import NLILabel, Precision
 
 _KEY = "checker.cross_encoder.model"

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from proxy.backends.checkers.repc.reading import ClaimWindow, Reader
-from proxy.backends.models import find_model, load_transformer, model_checksum
 from proxy.errors import ConfigError
+from proxy.model_files import find_model, load_transformer, model_checksum
 from proxy.types import Precision
 
 States = NDArray[np.float16]

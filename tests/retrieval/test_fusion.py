@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from proxy.backends.both import Both
-from proxy.backends.retriever import hold_corpus, retriever, search_thread
 from proxy.errors import RetrievalError
 from proxy.protocols import Retriever
+from proxy.retrieval import hold_corpus, retriever, search_thread
+from proxy.retrieval.fusion import MergedRetriever
 from proxy.types import Evidence, Passage, RetrievalMode
 from tests.corpora import ANIMALS
 from tests.encoders import HashingEncoder
@@ -62,7 +62,7 @@ class Waiting:
 
 
 async def merged(*found: tuple[Evidence, ...], k: int = 10, threshold: float | None = None) -> list[str]:
-    search = Both([Known(*one) for one in found], threshold).search
+    search = MergedRetriever([Known(*one) for one in found], threshold).search
     [best] = await search(["q"], k)
     return [evidence.passage.id for evidence in best]
 
@@ -101,12 +101,12 @@ async def test_a_passage_that_both_found_is_there_once() -> None:
 async def test_one_that_finds_nothing_leaves_the_others() -> None:
     assert await merged((), hits("corpus", 0.7)) == ["corpus0"]
     assert await merged((), ()) == []
-    assert list(await Both([]).search(["a", "b"], 3)) == [(), ()]
+    assert list(await MergedRetriever([]).search(["a", "b"], 3)) == [(), ()]
 
 
 async def test_every_retriever_is_asked_everything_once() -> None:
     retrievers = [Known(*hits("own", 0.5)), Known(*hits("corpus", 0.4))]
-    found = await Both(retrievers).search(["a", "b"], 1)
+    found = await MergedRetriever(retrievers).search(["a", "b"], 1)
     assert [[evidence.passage.id for evidence in each] for each in found] == [["own0"], ["own0"]]
     assert [one.asked for one in retrievers] == [[(["a", "b"], 1)]] * 2
 
@@ -114,13 +114,13 @@ async def test_every_retriever_is_asked_everything_once() -> None:
 async def test_one_that_fails_fails_the_search_and_stops_the_others() -> None:
     waiting = Waiting()
     with pytest.raises(RetrievalError, match="the disk is gone"):
-        await Both([waiting, Failing()]).search(["q"], 3)
+        await MergedRetriever([waiting, Failing()]).search(["q"], 3)
     assert waiting.cancelled
 
 
 async def test_a_cancelled_search_cancels_all_of_them() -> None:
     both = [Waiting(), Waiting()]
-    search = asyncio.create_task(Both(both).search(["q"], 3))
+    search = asyncio.create_task(MergedRetriever(both).search(["q"], 3))
     for one in both:
         await one.begun.wait()
     search.cancel()
@@ -145,7 +145,7 @@ async def test_two_real_corpora_answer_as_one(thread: ThreadPoolExecutor, mode: 
         return retriever(hold_corpus(passages, encoder, -1.0), encoder, mode, thread=thread)
 
     with thread:
-        both = Both([over("own", ANIMALS[:2]), over("corpus", ANIMALS[2:])])
+        both = MergedRetriever([over("own", ANIMALS[:2]), over("corpus", ANIMALS[2:])])
         found = await both.search(ANIMALS, 1)
     texts = [each[0].passage.text for each in found]
     # By words alone there is no telling which corpus knows more: the request's goes first.

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.arrays import ArrayWriter, map_array
-from proxy.backends.retriever import open_corpus
 from proxy.errors import BrokenIndexError
-from proxy.generation import Generation
-from proxy.index import Index, open_index
-from proxy.passages import HeldPassages, PassageTable, StoredPassages, read_passages, write_passages
+from proxy.retrieval import open_corpus
+from proxy.retrieval.arrays import ArrayWriter, map_array
+from proxy.retrieval.generation import Generation
+from proxy.retrieval.index_files import Index, open_index
+from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages, read_passages, write_passages
 from proxy.types import Passage
 from tests.corpora import ANIMALS, build_index
 from tests.encoders import HashingEncoder

@@ -15,8 +15,8 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 from sentence_transformers.util import is_sentence_transformer_model
 
-from proxy.backends.models import DEFAULT_MODEL, dtype_of, first_line, is_packaged, local_folder, quiet
 from proxy.errors import ConfigError, RetrievalError
+from proxy.model_files import DEFAULT_MODEL, dtype_of, first_line, is_packaged, local_folder, quiet
 from proxy.types import Precision, Vectors
 
 PoolingName = Literal["auto", "mean", "cls"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from proxy.backends.retriever import open_corpus, search_thread
 from proxy.commands.compose import Library, make_parts
-from proxy.index import open_index
 from proxy.parts import Parts
+from proxy.retrieval import open_corpus, search_thread
+from proxy.retrieval.index_files import open_index
 from proxy.settings import Settings
 from proxy.types import Document, Evidence, RetrievalMode
 from tests.corpora import build_index

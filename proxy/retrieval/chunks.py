@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from index_builder.documents import Document
-from proxy.backends.tokens import count_tokens as tiktoken_length
+from proxy.retrieval.token_count import count_tokens as tiktoken_length
 from proxy.text.sentences import sentence_spans
 from proxy.types import Passage
 

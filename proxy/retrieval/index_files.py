@@ -2,7 +2,7 @@
 
 A folder with `manifest.json` and one folder per generation of data files, of which the manifest names
 the current one. What the data files hold is the business of those who write and read them:
-`proxy.passages` and `proxy.backends.retriever`.
+`proxy.retrieval.passages` and `proxy.retrieval`.
 """
 
 from __future__ import annotations

@@ -18,13 +18,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.backends.retriever import Corpus, hold_corpus, open_corpus, retriever, search_thread
-from proxy.backends.retriever.dense import DenseRanking
-from proxy.backends.retriever.hybrid import HybridRanking
-from proxy.backends.retriever.lexical import LexicalRanking, postings_of, tokens
-from proxy.backends.retriever.ranking import Hit
 from proxy.errors import RetrievalError
-from proxy.index import open_index
+from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
+from proxy.retrieval.dense import DenseRanking, Hit
+from proxy.retrieval.fusion import HybridRanking
+from proxy.retrieval.index_files import open_index
+from proxy.retrieval.lexical import LexicalRanking, postings_of, tokens
 from proxy.types import Passage, RetrievalMode, Vectors
 from tests.corpora import ANIMALS, build_index
 from tests.encoders import HashingEncoder

@@ -14,9 +14,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import BertConfig, BertModel
 
-from proxy.backends.encoder import SentenceTransformerEncoder
-from proxy.backends.models import packaged_folder
 from proxy.errors import ConfigError, RetrievalError
+from proxy.model_files import packaged_folder
+from proxy.retrieval.encoder import SentenceTransformerEncoder
 from proxy.types import Vectors
 from tests.packaged import packaged_encoder
 from tests.tiny_models import SPECIAL, tiny_encoder

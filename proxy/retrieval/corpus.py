@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proxy.arrays import map_array
-from proxy.backends.retriever.lexical import Postings, open_postings, postings_of
-from proxy.index import EncodedText, Index
-from proxy.passages import HeldPassages, PassageTable, StoredPassages
 from proxy.protocols import Encoder
+from proxy.retrieval.arrays import map_array
+from proxy.retrieval.index_files import EncodedText, Index
+from proxy.retrieval.lexical import Postings, open_postings, postings_of
+from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages
 from proxy.types import Passage, Vectors
 
 VECTORS = "vectors.npy"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from index_builder.chunks import MAX_TOKENS, chunk, window_tokens, word_count
 from index_builder.documents import Document
+from proxy.retrieval.chunks import MAX_TOKENS, chunk, window_tokens, word_count
 from proxy.types import Passage
 
 CORPORA = Path(__file__).parents[2] / ".." / "shared" / "data" / "corpora"

@@ -1,4 +1,7 @@
-"""From rankings to evidence, off the event loop."""
+"""From rankings to evidence, off the event loop.
+
+A retriever for each `retrieval.mode`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 
-from proxy.backends.retriever.dense import use_one_thread
-from proxy.backends.retriever.ranking import Ranking
 from proxy.errors import RetrievalError
-from proxy.passages import PassageTable
-from proxy.types import Evidence
+from proxy.protocols import Encoder
+from proxy.retrieval.corpus import Corpus
+from proxy.retrieval.dense import DenseRanking, Ranking, use_one_thread
+from proxy.retrieval.fusion import HybridRanking
+from proxy.retrieval.lexical import LexicalRanking
+from proxy.retrieval.passages import PassageTable
+from proxy.types import Evidence, RetrievalMode
 
 
 def search_thread() -> ThreadPoolExecutor:
@@ -51,3 +57,31 @@ class RankingRetriever:
             tuple(Evidence(self._passages.passage(hit.row), hit.cosine) for hit in hits)
             for hits in self._ranking.rank(queries, k)
         ]
+
+
+def retriever(
+    corpus: Corpus,
+    encoder: Encoder,
+    mode: RetrievalMode,
+    *,
+    thread: Executor,
+    threshold: float | None = None,
+) -> RankingRetriever:
+    """The corpus, searchable.
+
+    Args:
+        corpus: what is searched.
+        encoder: the one that made its vectors (see `Index.require`).
+        mode: by cosine, by words, or by both.
+        thread: where the searching happens: a `search_thread`. Its owner shuts it down.
+        threshold: the cosine under which a passage is dropped, the first excepted; None is the corpus's
+            own. A lexical search has no cosine and drops none.
+    """
+    dense = DenseRanking(corpus.vectors, encoder, corpus.threshold if threshold is None else threshold)
+    lexical = LexicalRanking(corpus.postings)
+    rankings: dict[RetrievalMode, Ranking] = {
+        "dense": dense,
+        "lexical": lexical,
+        "hybrid": HybridRanking(dense, lexical),
+    }
+    return RankingRetriever(rankings[mode], corpus.passages, thread)

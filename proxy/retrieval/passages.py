@@ -13,10 +13,10 @@ from typing import Protocol
 
 import numpy as np
 
-from proxy.arrays import ArrayWriter, map_array
 from proxy.errors import BrokenIndexError
-from proxy.generation import Generation
-from proxy.index import Index
+from proxy.retrieval.arrays import ArrayWriter, map_array
+from proxy.retrieval.generation import Generation
+from proxy.retrieval.index_files import Index
 from proxy.types import Passage
 
 PASSAGES = "passages.jsonl"

@@ -16,11 +16,11 @@ import numpy as np
 from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
 
-from proxy.arrays import map_array
-from proxy.backends.retriever.ranking import Hit
 from proxy.errors import BrokenIndexError
-from proxy.generation import Generation
-from proxy.index import Index
+from proxy.retrieval.arrays import map_array
+from proxy.retrieval.dense import Hit
+from proxy.retrieval.generation import Generation
+from proxy.retrieval.index_files import Index
 from proxy.types import Passage
 
 WEIGHTS, ROWS, STARTS, WORDS = "bm25-weights.npy", "bm25-rows.npy", "bm25-starts.npy", "bm25-words.json"

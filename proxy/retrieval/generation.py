@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from proxy.errors import ConfigError
-from proxy.index import MANIFEST, DataFile, Manifest, checksum
+from proxy.retrieval.index_files import MANIFEST, DataFile, Manifest, checksum
 
 _LOCK = ".vouch-lock"
 _TEMPORARY = f"{MANIFEST}.tmp"

@@ -4,8 +4,7 @@ corpus = open_corpus(open_index(path))
 found = await retriever(corpus, encoder, "hybrid", thread=search_thread()).search(claims, k=5)
 """
 
-from proxy.backends.retriever.compose import retriever
-from proxy.backends.retriever.corpus import Corpus, hold_corpus, open_corpus
-from proxy.backends.retriever.search import RankingRetriever, search_thread
+from proxy.retrieval.corpus import Corpus, hold_corpus, open_corpus
+from proxy.retrieval.search import RankingRetriever, retriever, search_thread
 
 __all__ = ["Corpus", "RankingRetriever", "hold_corpus", "open_corpus", "retriever", "search_thread"]
