@@ -25,11 +25,11 @@ import torch
 from safetensors.torch import load as load_tensors
 from transformers import AutoTokenizer
 
-from proxy.backends.checkers.builtin import nli
-from proxy.backends.checkers.builtin.alignment import AlignedEncoder, load_base
-from proxy.backends.checkers.builtin.checker import BuiltinChecker
-from proxy.backends.checkers.builtin.tensors import join, stacked
-from proxy.backends.checkers.builtin.tokens import language_of
+from proxy.checkers.builtin import nli
+from proxy.checkers.builtin.alignment import AlignedEncoder, load_base
+from proxy.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.tensors import join, stacked
+from proxy.checkers.builtin.tokens import language_of
 from proxy.text.sentences import sentence_spans
 from proxy.types import Language, Pair
 

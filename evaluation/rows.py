@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proxy.backends.checkers.builtin.tokens import language_of
+from proxy.checkers.builtin.tokens import language_of
 from proxy.errors import VouchError
 from proxy.types import Language, Pair, Verdict
 

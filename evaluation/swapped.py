@@ -11,7 +11,7 @@ from typing import Literal
 
 from evaluation.metrics import SEED
 from evaluation.rows import CorpusRow, DataError, held_out, language_among, read_corpus
-from proxy.backends.checkers.builtin.months import MONTHS
+from proxy.checkers.builtin.months import MONTHS
 from proxy.text.sentences import own_punkt, sentence_spans
 from proxy.types import Language, Pair
 from training.swaps import Passage, Slot, Swap, make_swaps

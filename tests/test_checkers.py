@@ -17,7 +17,7 @@ from proxy.commands.checkers import load_checkers
 from proxy.config import validate
 from proxy.errors import ConfigError
 from proxy.types import Chat, Draft, Pair, Reply, Usage, Verdict
-from tests.backends.checkers.tiny import make_classifier
+from tests.checkers.tiny import make_classifier
 from tests.test_cli import one_line, vouch
 from tests.tiny_models import repc_classifier, tiny_encoder
 

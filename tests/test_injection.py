@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
-from proxy.backends.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.checker import BuiltinChecker
 from proxy.types import Pair
 from tests.http.asking import ask, extra, verdicts
 from tests.upstream import Upstream

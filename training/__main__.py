@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from proxy.backends.checkers.builtin.nli import BASES
+from proxy.checkers.builtin.nli import BASES
 from proxy.errors import VouchError
 from proxy.types import LANGUAGES
 from training.steps import augment, calibrate, data, export, fit, make, report, tune

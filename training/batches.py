@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from proxy.backends.checkers.builtin.alignment import LABELS, Logits
-from proxy.backends.checkers.builtin.tensors import STEP, TokenPair, join, stacked
+from proxy.checkers.builtin.alignment import LABELS, Logits
+from proxy.checkers.builtin.tensors import STEP, TokenPair, join, stacked
 
 NOT_SUPPORTED = len(LABELS)
 """The label of rows that don't tell contradicted from unsupported."""

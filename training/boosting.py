@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from proxy.backends.checkers.builtin.boosting import Tree, Trees
+from proxy.checkers.builtin.boosting import Tree, Trees
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

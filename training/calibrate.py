@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from proxy.backends.checkers.builtin.claims import Lexicon
-from proxy.backends.checkers.builtin.contradiction import contradicted, contradiction
-from proxy.backends.checkers.builtin.ensemble import ENTAILED, INPUTS, asked, inputs, overlap
-from proxy.backends.checkers.builtin.model import Contradiction, LanguageModel
-from proxy.backends.checkers.builtin.nli import Entailment, EntailmentModel, entailments
-from proxy.backends.checkers.builtin.reading import Read, Reading
-from proxy.backends.checkers.builtin.windows import EvidenceReader
+from proxy.checkers.builtin.claim_view import Lexicon
+from proxy.checkers.builtin.contradiction import contradicted, contradiction
+from proxy.checkers.builtin.ensemble import ENTAILED, INPUTS, asked, inputs, overlap
+from proxy.checkers.builtin.evidence_windows import EvidenceReader
+from proxy.checkers.builtin.nli import Entailment, EntailmentModel, entailments
+from proxy.checkers.builtin.pair_view import Read, Reading
+from proxy.checkers.builtin.weights import Contradiction, LanguageModel
 from proxy.types import Language, Verdict
 from training.contradiction import fit_contradiction
 from training.ensemble import FIT, Flags, Floats, Table, cross_fitted, figures, fit_scaling, out_of_fold

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from proxy.backends.checkers.builtin.model import Contradiction
+from proxy.checkers.builtin.weights import Contradiction
 from proxy.types import Verdict
 from training.ensemble import Flags, Floats, Table
 

@@ -12,8 +12,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from proxy.backends.checkers.builtin.ensemble import NLI_INPUTS
-from proxy.backends.checkers.builtin.model import Averaged, Gated, Model, Regression
+from proxy.checkers.builtin.ensemble import NLI_INPUTS
+from proxy.checkers.builtin.weights import Averaged, Gated, Model, Regression
 from proxy.types import Language
 from training.boosting import fit_trees
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from proxy.backends.checkers.builtin.tokens import tokenize
+from proxy.checkers.builtin.tokens import tokenize
 from proxy.types import Language
 
 _RARE = 8

@@ -13,7 +13,7 @@ from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from proxy.backends.checkers.builtin.alignment import AlignedEncoder, load_base
+from proxy.checkers.builtin.alignment import AlignedEncoder, load_base
 from training.batches import Encoded, encode, loss, shuffled, tensors
 from training.run import Run, checksum, read_rows
 

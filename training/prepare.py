@@ -15,10 +15,10 @@ from typing import Any
 
 from evaluation.rows import read_rows as read_labelled
 from evaluation.rows import share_of
-from proxy.backends.checkers import builtin
-from proxy.backends.checkers.builtin.claims import Lexicon
-from proxy.backends.checkers.builtin.reading import Reading
-from proxy.backends.checkers.builtin.windows import EvidenceReader
+from proxy.checkers import builtin
+from proxy.checkers.builtin.claim_view import Lexicon
+from proxy.checkers.builtin.evidence_windows import EvidenceReader
+from proxy.checkers.builtin.pair_view import Reading
 from proxy.types import Pair
 from training.augment.chinese import make_chinese
 from training.augment.corpora import passages_of

@@ -13,9 +13,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from proxy.backends.checkers.builtin import model as packaged
-from proxy.backends.checkers.builtin.claims import Lexicon
-from proxy.backends.checkers.builtin.nli import ADAPTERS, BASES, NLI, base_folder
+from proxy.checkers.builtin import weights as packaged
+from proxy.checkers.builtin.claim_view import Lexicon
+from proxy.checkers.builtin.nli import ADAPTERS, BASES, NLI, base_folder
 from proxy.model_files import find_model, model_checksum
 from proxy.types import LANGUAGES, Language
 from training.calibrate import Reader, make_weights, render

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from proxy.backends.checkers.builtin.months import MONTHS
-from proxy.backends.checkers.builtin.words import HAN_PLACES
+from proxy.checkers.builtin.months import MONTHS
+from proxy.checkers.builtin.word_lists import HAN_PLACES
 from proxy.types import Language
 
 Slot = Literal["number", "month", "name", "negation"]

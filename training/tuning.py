@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from proxy.backends.checkers.builtin.claims import Lexicon
-from proxy.backends.checkers.builtin.nli import ADAPTERS
-from proxy.backends.checkers.builtin.reading import Reading
-from proxy.backends.checkers.builtin.windows import EvidenceReader
+from proxy.checkers.builtin.claim_view import Lexicon
+from proxy.checkers.builtin.evidence_windows import EvidenceReader
+from proxy.checkers.builtin.nli import ADAPTERS
+from proxy.checkers.builtin.pair_view import Reading
 from proxy.types import Language
 from training.lora import Settings, fit
 from training.prepare import CHINESE_ROWS, DATA_ROWS, Row, excerpted

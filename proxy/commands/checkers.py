@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from proxy.backends.checkers.batching import Batching
-from proxy.backends.checkers.cache import Cached
-from proxy.backends.checkers.cascade import Cascade, Step
-from proxy.backends.checkers.gathering import Gathering
-from proxy.backends.checkers.llm import LLMChecker
 from proxy.checker_settings import NEEDED, CheckerName
 from proxy.checker_settings import Checker as CheckerSettings
+from proxy.checkers.batching import Batching
+from proxy.checkers.cache import Cached
+from proxy.checkers.cascade import Cascade, Step
+from proxy.checkers.llm_checker import LLMChecker
+from proxy.checkers.micro_batching import MicroBatcher
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker
 
@@ -64,7 +64,7 @@ class Checkers:
             params=asked.params,
         )
         if asked.claims_per_call > 1:
-            checker = Gathering(checker)
+            checker = MicroBatcher(checker)
         version = json.dumps(["llm", name, asked.prompt, asked.claims_per_call, asked.params], default=str)
         return cached(checker, version, self.settings) if self.settings.cache_llm else checker
 
@@ -119,19 +119,19 @@ def cached(checker: Checker, version: str, settings: CheckerSettings) -> Checker
 
 
 def _builtin(_: CheckerSettings) -> LocalChecker:
-    module = importlib.import_module("proxy.backends.checkers.builtin.checker")
+    module = importlib.import_module("proxy.checkers.builtin.checker")
     checker: LocalChecker = module.BuiltinChecker()
     return checker
 
 
 def _cross_encoder(settings: CheckerSettings) -> LocalChecker:
-    module = importlib.import_module("proxy.backends.checkers.cross_encoder")
+    module = importlib.import_module("proxy.checkers.cross_encoder")
     checker: LocalChecker = module.CrossEncoderChecker(**settings.cross_encoder.model_dump())
     return checker
 
 
 def _repc(settings: CheckerSettings) -> LocalChecker:
-    module = importlib.import_module("proxy.backends.checkers.repc")
+    module = importlib.import_module("proxy.checkers.repc")
     checker: LocalChecker = module.RepCChecker(**settings.repc.model_dump())
     return checker
 

@@ -18,8 +18,8 @@ from proxy.claims.decompose.triplets import read_triplets
 from proxy.claims.segment import segment
 from proxy.text.words import uncovered
 from proxy.types import Claim, Extraction, Json, Usage
-from tests.backends.prompted import asked
 from tests.behaviours import Answer
+from tests.checkers.prompted import asked
 from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream
 
 DRAFT = "Marie Curie was born in Warsaw and won two Nobel Prizes. She did not live in Bonn. Hello!"

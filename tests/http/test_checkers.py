@@ -10,7 +10,7 @@ import pytest
 from openai import OpenAI
 
 from proxy.commands.compose import Library
-from tests.backends.checkers.tiny import make_classifier
+from tests.checkers.tiny import make_classifier
 from tests.http.asking import ask, curl, verdicts
 from tests.http.facts import TRUE, UNKNOWN
 from tests.serving import serving, settings_for

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.backends.checkers.builtin.tokens import tokenize
+from proxy.checkers.builtin.tokens import tokenize
 from training.__main__ import main
 from training.augment.details import Stock, details, exchanged
 from training.augment.english import from_passages, from_supported

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from proxy.backends.checkers.builtin.boosting import Tree
-from proxy.backends.checkers.builtin.checker import BuiltinChecker
-from proxy.backends.checkers.builtin.ensemble import NLI_INPUTS
-from proxy.backends.checkers.builtin.model import Weights, load_weights
-from proxy.backends.checkers.builtin.nli import ADAPTERS, NLI, base_folder
+from proxy.checkers.builtin.boosting import Tree
+from proxy.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.ensemble import NLI_INPUTS
+from proxy.checkers.builtin.nli import ADAPTERS, NLI, base_folder
+from proxy.checkers.builtin.weights import Weights, load_weights
 from proxy.model_files import model_checksum
 from proxy.types import LANGUAGES, Language, Pair, Verdict
 from training.boosting import plain
@@ -228,7 +228,7 @@ def test_what_is_missing_is_named(tmp_path: Path, step: str) -> None:
 def test_the_packaged_adapter_is_the_one_that_the_weights_were_fitted_with(language: Language) -> None:
     adapter = load_weights().adapters[language]
     assert isinstance(adapter, dict)
-    packaged = resources.files("proxy.backends.checkers.builtin").joinpath(ADAPTERS[language]).read_bytes()
+    packaged = resources.files("proxy.checkers.builtin").joinpath(ADAPTERS[language]).read_bytes()
     assert hashlib.sha256(packaged).hexdigest() == adapter["sha256"]
     assert len(packaged) < 8_000_000
     assert isinstance(adapter["base"], dict)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from proxy.backends.checkers.builtin.model import Contradiction
+from proxy.checkers.builtin.weights import Contradiction
 from proxy.types import Verdict
 from training.contradiction import ALARMS, fit_contradiction
 from training.ensemble import Table

@@ -10,9 +10,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from proxy.backends.checkers.builtin.alignment import Logits, load_base
-from proxy.backends.checkers.builtin.nli import NLI, merge
-from proxy.backends.checkers.builtin.tensors import TokenPair, join, stacked
+from proxy.checkers.builtin.alignment import Logits, load_base
+from proxy.checkers.builtin.nli import NLI, merge
+from proxy.checkers.builtin.tensors import TokenPair, join, stacked
 from tests.tiny_models import tiny_encoder
 from training.batches import NOT_SUPPORTED, Encoded, encode, loss, shuffled, tensors
 from training.lora import Settings, adapted, exported, fit, restore

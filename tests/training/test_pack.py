@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoTokenizer
 
-from proxy.backends.checkers.builtin.alignment import load_base
+from proxy.checkers.builtin.alignment import load_base
 from training.pack import pack
 
 HIDDEN, INNER, LAYERS, HEADS, POSITIONS = 32, 64, 3, 2, 40

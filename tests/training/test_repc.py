@@ -9,9 +9,9 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from proxy.backends.checkers.repc.classifiers import Ensemble, Kind
-from proxy.backends.checkers.repc.files import read_classifier
-from proxy.backends.checkers.repc.states import HiddenStates, States
+from proxy.checkers.repc.classifiers import Ensemble, Kind
+from proxy.checkers.repc.hidden_states import HiddenStates, States
+from proxy.checkers.repc.stored import read_classifier
 from tests.tiny_models import tiny_decoder, tiny_encoder, write_plain_rows, write_rows
 from training.repc.__main__ import main
 from training.repc.extract import extract

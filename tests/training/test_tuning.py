@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proxy.backends.checkers.builtin.claims import Lexicon
-from proxy.backends.checkers.builtin.nli import ADAPTERS, NLI
+from proxy.checkers.builtin.claim_view import Lexicon
+from proxy.checkers.builtin.nli import ADAPTERS, NLI
 from proxy.types import LANGUAGES
 from tests.tiny_models import tiny_encoder
 from training.lora import Settings, fit

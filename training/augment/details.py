@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.backends.checkers.builtin.months import MONTHS
-from proxy.backends.checkers.builtin.numbers import ONES
+from proxy.checkers.builtin.months import MONTHS
+from proxy.checkers.builtin.numbers import ONES
 
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _COUNTS = tuple(ONES)[2:13]

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from proxy.backends.checkers.builtin.tokens import tokenize
+from proxy.checkers.builtin.tokens import tokenize
 from proxy.text.sentences import own_punkt, sentence_spans
 from training.augment.details import Stock, details, exchanged
 from training.augment.phrasing import added, compressed, crossed, denied, opposed, recast, reworded

@@ -6,8 +6,8 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from proxy.backends.checkers.builtin.months import MONTHS
-from proxy.backends.checkers.builtin.numbers import ONES
+from proxy.checkers.builtin.months import MONTHS
+from proxy.checkers.builtin.numbers import ONES
 
 _SMALL = (*ONES, "twenty")
 _VALUES = {word: str(value) for value, word in enumerate(_SMALL)}

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from proxy.backends.checkers.repc.description import Description
-from proxy.backends.checkers.repc.states import HiddenStates
+from proxy.checkers.repc.hidden_states import HiddenStates
+from proxy.checkers.repc.stored import Description
 from proxy.errors import VouchError
 from training.repc.make import Layers, Order, make
 

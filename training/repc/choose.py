@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from proxy.backends.checkers.repc.classifiers import Ensemble, Floats, Knn, Mlp, Svm
-from proxy.backends.checkers.repc.description import TWO, calibrated, log_odds
+from proxy.checkers.repc.classifiers import Ensemble, Floats, Knn, Mlp, Svm
+from proxy.checkers.repc.stored import TWO, calibrated, log_odds
 from proxy.errors import ConfigError
 from training.repc.extract import Extracted
 from training.repc.rows import class_of

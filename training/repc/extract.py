@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proxy.backends.checkers.repc.reading import ClaimWindow
-from proxy.backends.checkers.repc.states import HiddenStates, States
-from proxy.backends.checkers.windows import batches
+from proxy.checkers.repc.hidden_states import ClaimWindow, HiddenStates, States
+from proxy.checkers.windows import batches
 from proxy.errors import ConfigError
 from training.repc.rows import Row, checksum
 

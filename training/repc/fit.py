@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from proxy.backends.checkers.repc.classifiers import Floats, Kind, Knn, Mlp, Svm
+from proxy.checkers.repc.classifiers import Floats, Kind, Knn, Mlp, Svm
 from training.repc.rows import FOLDS
 
 Labels = NDArray[np.int64]

@@ -11,11 +11,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from proxy.backends.checkers.repc.classifiers import Combination, Ensemble, Kind
-from proxy.backends.checkers.repc.description import Description, ModelDescription, calibrated
-from proxy.backends.checkers.repc.files import ARRAYS, array_bytes, write_classifier
-from proxy.backends.checkers.repc.reading import MAX_WINDOWS
-from proxy.backends.checkers.repc.states import HiddenStates
+from proxy.checkers.repc.classifiers import Combination, Ensemble, Kind
+from proxy.checkers.repc.hidden_states import MAX_WINDOWS, HiddenStates
+from proxy.checkers.repc.stored import (
+    ARRAYS,
+    Description,
+    ModelDescription,
+    array_bytes,
+    calibrated,
+    write_classifier,
+)
 from proxy.errors import ConfigError
 from training.repc.choose import Classifiers, best_windows, choose, figures, layer_figures, set_threshold
 from training.repc.extract import Extracted, extract

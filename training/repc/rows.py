@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 from sklearn.model_selection import StratifiedGroupKFold
 
-from proxy.backends.checkers.repc.description import THREE, TWO
+from proxy.checkers.repc.stored import THREE, TWO
 from proxy.errors import ConfigError
 from proxy.types import Pair
 

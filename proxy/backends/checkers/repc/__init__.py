@@ -1,5 +1,0 @@
-"""RepC: shallow classifiers on a model's hidden states (RefChecker, EMNLP 2024, section 4)."""
-
-from proxy.backends.checkers.repc.checker import RepCChecker
-
-__all__ = ["RepCChecker"]
