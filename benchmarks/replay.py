@@ -26,7 +26,7 @@ from typing import Any
 import httpx
 
 from proxy.commands.demo import server
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,15 +31,15 @@ from pydantic import SecretStr
 from evaluation.llm_cache import CachedLLM
 from evaluation.llm_meter import Meter
 from evaluation.options import counted, writable_folder
-from proxy.backends.upstream.embedded.model import DESCRIPTIONS
-from proxy.backends.upstream.provider import make_upstream, missing_keys
-from proxy.backends.upstream.retry import Retrying
 from proxy.commands.checkers import load_checkers
 from proxy.commands.compose import endpoint
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker
 from proxy.settings import Settings
 from proxy.settings import Upstream as UpstreamSettings
+from proxy.upstream.embedded.embedded_llm import DESCRIPTIONS
+from proxy.upstream.provider import make_upstream, missing_keys
+from proxy.upstream.retry import Retrying
 
 CACHE = Path(".cache/evaluation")
 _CONCURRENCY = 8

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from evaluation.llm_meter import Meter
-from proxy.backends.upstream.reply import to_reply
 from proxy.errors import ConfigError, UpstreamError, UpstreamProtocolError
 from proxy.protocols import LLM
 from proxy.types import Chat, Json, Reply
+from proxy.upstream.completion import to_reply
 
 
 class CachedLLM:

@@ -59,7 +59,7 @@ def cost(model: str, usage: Usage) -> float | None:
     """
     if usage == Usage():
         return 0.0
-    importlib.import_module("proxy.backends.upstream.litellm")  # it keeps litellm from fetching its list
+    importlib.import_module("proxy.upstream.litellm_client")  # it keeps litellm from fetching its list
     try:
         asked, said = importlib.import_module("litellm").cost_per_token(
             model=model, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens

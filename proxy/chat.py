@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
 
+from proxy.aio import closing
 from proxy.asked import Asked
-from proxy.backends.upstream.closing import closing
-from proxy.backends.upstream.streamed import Streamed
 from proxy.gate import Gate
 from proxy.openai_api.models import find_model
 from proxy.openai_api.request import ChatRequest
@@ -27,6 +26,7 @@ from proxy.replying import Replying
 from proxy.settings import Settings
 from proxy.sources import open_sources
 from proxy.types import Passage
+from proxy.upstream.completion import Streamed
 from proxy.wire import Answered, ChatWire, Happening, streamed
 
 log = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.backends.upstream.endpoint import Relay, Upstream
 from proxy.protocols import LLM, Checker, Extractor, Passages, Retriever
 from proxy.types import Document, Granularity, Passage, RetrievalMode, StreamMode
+from proxy.upstream.endpoint import Relay, Upstream
 
 
 @dataclass(frozen=True, slots=True)

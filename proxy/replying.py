@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
-from proxy.backends.upstream.closing import closing
+from proxy.aio import closing
 from proxy.citations.draft_reader import reader, untouched
 from proxy.correction.continuation import Overlap, continuation
 from proxy.errors import VerificationError

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 from starlette.responses import JSONResponse, Response
 
-from proxy.backends.upstream.closing import closing
-from proxy.backends.upstream.collect import Completion
-from proxy.backends.upstream.reply import to_reply
-from proxy.backends.upstream.streamed import Streamed
+from proxy.aio import closing
 from proxy.chat import ChatService, last
 from proxy.openai_api.models import find_model
 from proxy.openai_api.request import RAW, ChatRequest
@@ -24,6 +21,7 @@ from proxy.pipeline import Answer
 from proxy.protocols import LLM
 from proxy.replying import Fields, Progress, Shown
 from proxy.types import Draft, Json
+from proxy.upstream.completion import Completion, Streamed, to_reply
 from proxy.wire import Answered, Happening, streamed
 
 

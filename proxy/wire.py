@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from proxy.backends.upstream.closing import closing
+from proxy.aio import closing
 from proxy.errors import VouchError
 from proxy.openai_api.errors import error_object
 from proxy.openai_api.profiles import Profile

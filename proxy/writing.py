@@ -12,13 +12,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 
-from proxy.backends.upstream.closing import closing
-from proxy.backends.upstream.collect import Completion
-from proxy.backends.upstream.reply import to_reply
+from proxy.aio import closing
 from proxy.claims.continuations import Read
 from proxy.claims.incremental import Incremental, Settled
 from proxy.errors import UpstreamError
 from proxy.types import Attempt, Claim, Draft, Finding, Json, Reply
+from proxy.upstream.completion import Completion, to_reply
 from proxy.verify import Verified, Verifier
 
 _MAX_CHECKS = 8

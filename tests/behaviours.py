@@ -1,4 +1,4 @@
-"""What the test upstream can be told to do with a request. Import these from `tests.upstream`."""
+"""What the test upstream can be told to do with a request. Import these from `tests.scripted_upstream`."""
 
 from __future__ import annotations
 

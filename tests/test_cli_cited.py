@@ -12,9 +12,9 @@ from proxy.commands.cited import check
 from proxy.commands.cited_documents import read_documents
 from proxy.errors import ConfigError, SourceError, VouchError
 from proxy.settings import Settings
+from tests.scripted_upstream import Upstream
 from tests.serving import settings_for
 from tests.test_cli import one_line, vouch
-from tests.upstream import Upstream
 
 TALL = "The Eiffel Tower is 330 metres tall and was completed in 1889."
 DESIGN = "Maurice Koechlin drew the first design of the Eiffel Tower in 1884."

@@ -18,7 +18,7 @@ from tests.drafts import chinese_replies, drafts, real_replies
 from tests.http.asking import QUESTION
 from tests.http.facts import FALSE, TRUE, TRUE_ZH
 from tests.openai_api.dressed import Dressed, dressed
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 
 STYLES: list[CitationStyle | None] = [None, *get_args(CitationStyle)]
 SIGNS = ["", "[?]", " (unverified)", "【存疑】"]

@@ -16,8 +16,8 @@ from proxy.commands import index as index_command
 from proxy.commands.compose import load_library
 from proxy.settings import Settings
 from tests.conftest import DATA
+from tests.scripted_upstream import Upstream
 from tests.serving import serving, settings_for
-from tests.upstream import Upstream
 
 FELM = DATA / "papers" / "ceg_felm_wk_top10.json"
 HALUEVAL = DATA / "papers" / "ceg_halueval_377.json"

@@ -11,10 +11,6 @@ from pathlib import Path
 from typing import get_args
 
 from index_builder.build import WindowedEncoder, passage_tokens
-from proxy.backends.upstream.embedded.model import DEMO, DESCRIPTIONS, EmbeddedLLM
-from proxy.backends.upstream.endpoint import Endpoint, Relay
-from proxy.backends.upstream.provider import make_upstream, missing_keys
-from proxy.backends.upstream.retry import Retrying, RetryingRelay
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.commands.checkers import Checkers, load_checkers
@@ -28,6 +24,10 @@ from proxy.settings import Encoder, Settings
 from proxy.settings import Extractor as ExtractorSettings
 from proxy.settings import Upstream as UpstreamSettings
 from proxy.types import Document, Granularity, Passage, RetrievalMode
+from proxy.upstream.embedded.embedded_llm import DEMO, DESCRIPTIONS, EmbeddedLLM
+from proxy.upstream.endpoint import Endpoint, Relay
+from proxy.upstream.provider import make_upstream, missing_keys
+from proxy.upstream.retry import Retrying, RetryingRelay
 
 MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from proxy.backends.upstream.embedded.model import DESCRIPTIONS
-from proxy.backends.upstream.endpoint import Endpoint
-from proxy.backends.upstream.provider import make_upstream, missing_keys
-from proxy.backends.upstream.retry import Retrying
 from proxy.checker_settings import Checker as CheckerSettings
 from proxy.checker_settings import CheckerName
 from proxy.commands.checkers import Checkers, load_checkers
@@ -16,6 +12,10 @@ from proxy.commands.compose import endpoint
 from proxy.errors import ConfigError
 from proxy.protocols import Checker
 from proxy.settings import Settings, Upstream
+from proxy.upstream.embedded.embedded_llm import DESCRIPTIONS
+from proxy.upstream.endpoint import Endpoint
+from proxy.upstream.provider import make_upstream, missing_keys
+from proxy.upstream.retry import Retrying
 
 
 @asynccontextmanager

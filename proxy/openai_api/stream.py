@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from proxy.backends.upstream.wire import dumps
 from proxy.openai_api.response import Choice, logprobs, message_fields, new_id
+from proxy.safe_json import dumps
 from proxy.types import Json
 
 DONE = b"data: [DONE]\n\n"

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from proxy.backends.upstream.endpoint import Endpoint
-from proxy.backends.upstream.http import HTTPUpstream
-from tests.upstream import Upstream
+from proxy.upstream.endpoint import Endpoint
+from proxy.upstream.http import HTTPUpstream
+from tests.scripted_upstream import Upstream
 
 
 @pytest.fixture

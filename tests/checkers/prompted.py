@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxy.types import Json
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 
 
 def text_of(body: Json) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from proxy.backends.upstream.http import HTTPUpstream
 from proxy.checkers.llm_checker import LLMChecker
 from proxy.types import Page, Pair, PromptName, Verdict
+from proxy.upstream.http import HTTPUpstream
 from tests.behaviours import Answer
 from tests.checkers.labels import NAMES, NO
 from tests.checkers.prompted import text_of
-from tests.upstream import Hang, Raw, Reply, Status, Upstream
+from tests.scripted_upstream import Hang, Raw, Reply, Status, Upstream
 
 S, U, C, X = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.CONTRADICTED, Verdict.UNVERIFIED
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.backends.upstream.http import HTTPUpstream
 from proxy.checkers import joint
 from proxy.checkers.llm_checker import LLMChecker
 from proxy.checkers.prompts import PROMPTS
 from proxy.errors import CheckError
 from proxy.types import Json, Pair, PromptName, Usage, Verdict
+from proxy.upstream.http import HTTPUpstream
 from tests.checkers.labels import NAMES, NO, YES
 from tests.checkers.prompted import text_of
-from tests.upstream import Drop, Hang, Reply, Status, Upstream
+from tests.scripted_upstream import Drop, Hang, Reply, Status, Upstream
 
 S, U, C, X = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.CONTRADICTED, Verdict.UNVERIFIED
 EVIDENCE = "The Rialto Bridge was designed by Antonio da Ponte and finished in 1591."

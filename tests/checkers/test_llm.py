@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.backends.upstream.endpoint import Endpoint
-from proxy.backends.upstream.http import HTTPUpstream
 from proxy.checkers.llm_checker import MAX_WINDOWS, LLMChecker, windows
 from proxy.checkers.prompts import PROMPTS
 from proxy.errors import CheckError
 from proxy.types import Json, Page, Pair, PromptName, Usage, Verdict
+from proxy.upstream.endpoint import Endpoint
+from proxy.upstream.http import HTTPUpstream
 from tests.checkers.labels import NAMES, NO, YES
 from tests.checkers.prompted import asked
-from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream
+from tests.scripted_upstream import Drop, Hang, Raw, Reply, Status, Upstream
 
 PAIR = Pair(
     claim="It was finished in 1591.",

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.backends.upstream.http import HTTPUpstream
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.extraction_prompts import PROMPTS
 from proxy.claims.decompose.triplet_extractor import MAX_SENTENCE_CHARS, LLMExtractor, extraction
@@ -18,9 +17,10 @@ from proxy.claims.decompose.triplets import read_triplets
 from proxy.claims.segment import segment
 from proxy.text.words import uncovered
 from proxy.types import Claim, Extraction, Json, Usage
+from proxy.upstream.http import HTTPUpstream
 from tests.behaviours import Answer
 from tests.checkers.prompted import asked
-from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream
+from tests.scripted_upstream import Drop, Hang, Raw, Reply, Status, Upstream
 
 DRAFT = "Marie Curie was born in Warsaw and won two Nobel Prizes. She did not live in Bonn. Hello!"
 CLAIMS = segment(DRAFT)

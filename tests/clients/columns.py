@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.http.facts import TRUE, TRUE_ELSEWHERE
-from tests.upstream import Answer, Hang, Reply, Status, tool_calls
+from tests.scripted_upstream import Answer, Hang, Reply, Status, tool_calls
 
 Json = dict[str, Any]
 

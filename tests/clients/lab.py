@@ -13,8 +13,8 @@ from proxy.commands.compose import Library
 from tests.clients.clients import Client
 from tests.clients.columns import DRAFT, KEY, QUESTION, Column, Exchange, Expected, Seen
 from tests.clients.drivers import Driver
+from tests.scripted_upstream import Status, Upstream
 from tests.serving import serving, settings_for
-from tests.upstream import Status, Upstream
 
 _SERVER = {"api_keys": [KEY], "heartbeat": 0.2}
 """Heartbeats so often that every stream has some."""

@@ -16,7 +16,7 @@ from proxy.settings import Settings
 from tests.clients.clients import CLIENTS, Client
 from tests.clients.columns import COLUMNS, Column
 from tests.clients.lab import laboratory
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "clients.md"

@@ -11,7 +11,7 @@ from tests.clients.clients import CLIENTS, Client
 from tests.clients.columns import COLUMNS, Column
 from tests.clients.lab import Lab, laboratory
 from tests.clients.matrix import modes_of, rendered, shown
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 
 CELLS = [
     pytest.param(

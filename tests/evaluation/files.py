@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.rows import held_out
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 
 TOWNS = (
     "Alder Birch Cedar Dogwood Elm Fir Ginkgo Hazel Juniper Larch Maple Olive Poplar Rowan Spruce Willow "

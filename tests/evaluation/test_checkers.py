@@ -15,7 +15,7 @@ import pytest
 from evaluation.__main__ import main
 from tests.behaviours import Hang, Reply, Status
 from tests.evaluation.files import judge_config, town_rows, write_lines
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"

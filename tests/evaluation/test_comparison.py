@@ -11,7 +11,7 @@ from evaluation.__main__ import main
 from evaluation.attributionbench import AttributionRow
 from tests.behaviours import Reply
 from tests.evaluation.files import judge_config, town_rows, write_lines
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 
 QUICK = ["--resamples", "20"]
 

@@ -19,7 +19,7 @@ from evaluation.__main__ import main
 from evaluation.felm import Selection, read_felm
 from evaluation.felm_figures import counted, figures
 from tests.evaluation.files import judge_config
-from tests.upstream import Answer, Hang, Status, Upstream
+from tests.scripted_upstream import Answer, Hang, Status, Upstream
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data" / "papers" / "ceg_felm_wk_top10.json"

@@ -14,7 +14,7 @@ from evaluation.halueval import Order, Question, read_recorded
 from evaluation.halueval_prompt import read_pick, write_pick
 from evaluation.rows import read_lines
 from tests.evaluation.files import judge_config, write_lines
-from tests.upstream import Answer, Status, Upstream
+from tests.scripted_upstream import Answer, Status, Upstream
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "papers"
 QUICK = ["--resamples", "20"]

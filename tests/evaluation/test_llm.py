@@ -18,7 +18,7 @@ from proxy.errors import ConfigError, UpstreamError
 from proxy.settings import Settings
 from proxy.settings import Upstream as UpstreamSettings
 from proxy.types import Chat, Json, Pair, Usage, Verdict
-from tests.upstream import Raw, Reply, Status, Upstream
+from tests.scripted_upstream import Raw, Reply, Status, Upstream
 
 HI: Json = {"messages": [{"role": "user", "content": "hi"}]}
 

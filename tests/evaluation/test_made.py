@@ -12,7 +12,7 @@ from evaluation.commands.made import draw_made
 from evaluation.metrics import SEED
 from tests.behaviours import Reply, Status
 from tests.evaluation.files import held_out_titles, judge_config, town_passages, write_lines
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 from training.augment.chinese import make_chinese
 from training.augment.corpora import passages_of
 

@@ -11,7 +11,7 @@ from evaluation.__main__ import main
 from evaluation.swapped import Kind, draw_swapped, kind_of
 from tests.behaviours import Reply, Status
 from tests.evaluation.files import held_out_titles, judge_config, town_passages, write_lines
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 from training.swaps import Slot
 
 

@@ -13,7 +13,7 @@ import pytest
 from evaluation.__main__ import main
 from evaluation.wikibio import Sentences, figures, read_wikibio
 from tests.evaluation.files import judge_config
-from tests.upstream import Answer, Upstream
+from tests.scripted_upstream import Answer, Upstream
 
 QUICK = ["--resamples", "20"]
 

@@ -12,8 +12,8 @@ from openai import OpenAI
 from proxy.commands.compose import Library
 from tests.http.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
 from tests.http.facts import TRUE
+from tests.scripted_upstream import Drop, Hang, Raw, Reply, Status, Upstream
 from tests.serving import serving, settings_for
-from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream
 
 HELLO = [{"role": "user", "content": "Hello"}]
 

@@ -11,7 +11,7 @@ from openai import AsyncOpenAI, OpenAI
 
 from tests.http.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
 from tests.http.facts import FALSE, FALSE_ZH, GREETING, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
-from tests.upstream import Drop, Hang, Reply, Status, Upstream, tool_calls
+from tests.scripted_upstream import Drop, Hang, Reply, Status, Upstream, tool_calls
 
 
 @pytest.mark.parametrize("model", ["test", "test-litellm"])

@@ -13,9 +13,9 @@ from proxy.commands.compose import Library
 from tests.checkers.tiny import make_classifier
 from tests.http.asking import ask, curl, verdicts
 from tests.http.facts import TRUE, UNKNOWN
+from tests.scripted_upstream import Upstream
 from tests.serving import serving, settings_for
 from tests.tiny_models import repc_classifier, tiny_encoder
-from tests.upstream import Upstream
 
 NLI = ("entailment", "neutral", "contradiction")
 

@@ -9,8 +9,8 @@ import pytest
 
 from proxy.commands.compose import Library
 from tests.http.asking import curl
+from tests.scripted_upstream import Raw, Status, Upstream
 from tests.serving import serving, settings_for
-from tests.upstream import Raw, Status, Upstream
 
 DOCUMENTS: list[dict[str, Any]] = [
     {

@@ -10,8 +10,8 @@ from openai import OpenAI
 
 from proxy.commands.compose import Library
 from tests.http.facts import FALSE, GREETING, TRUE, TRUE_TOO, UNKNOWN
+from tests.scripted_upstream import Reply, Upstream, tool_calls
 from tests.serving import serving, settings_for
-from tests.upstream import Reply, Upstream, tool_calls
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron tower on the Champ de Mars in Paris. It is 330 metres tall with its "

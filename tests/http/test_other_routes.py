@@ -11,7 +11,7 @@ from openai import OpenAI
 
 from tests.http.asking import QUESTION, ask, curl, extra
 from tests.http.facts import TRUE
-from tests.upstream import Reply, Status, Upstream
+from tests.scripted_upstream import Reply, Status, Upstream
 
 
 def test_models_lists_each_upstream_and_its_raw_alias(client: OpenAI) -> None:

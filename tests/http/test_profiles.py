@@ -10,8 +10,8 @@ import pytest
 
 from proxy.commands.compose import Library
 from tests.http.facts import TRUE, TRUE_TOO, UNKNOWN
+from tests.scripted_upstream import Reply, Upstream
 from tests.serving import serving, settings_for
-from tests.upstream import Reply, Upstream
 
 DRAFT = f"{TRUE} {UNKNOWN} {TRUE_TOO}"
 MESSAGES = [{"role": "user", "content": "What about the Eiffel Tower?"}]

@@ -13,7 +13,7 @@ import pytest
 from openai import OpenAI
 
 from tests.http.asking import ask
-from tests.upstream import Drop, Hang, Raw, Reply, Status, Upstream
+from tests.scripted_upstream import Drop, Hang, Raw, Reply, Status, Upstream
 
 MESSAGES: Any = [{"role": "user", "content": "Hi"}]
 BODY: Any = {"model": "test-raw", "messages": MESSAGES}

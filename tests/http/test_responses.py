@@ -16,8 +16,8 @@ from proxy.commands.compose import Library
 from tests.http.asking import QUESTION, curl
 from tests.http.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, UNKNOWN
 from tests.http.responding import deltas, events, extra, of, part_of, respond
+from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
 from tests.serving import serving, settings_for
-from tests.upstream import Hang, Reply, Status, Upstream, tool_calls
 
 ONCE: Any = {"extra_body": {"vouch": {"max_rounds": 0}}}
 LOOK_UP: Any = {"type": "function", "name": "look_up", "parameters": {"type": "object"}, "strict": None}

@@ -12,7 +12,7 @@ import pytest
 from tests.http.asking import QUESTION
 from tests.http.facts import FALSE, TRUE, TRUE_ELSEWHERE, UNKNOWN
 from tests.openai_schema.schema import event_faults, faults
-from tests.upstream import Answer, Reply, Status, Upstream, tool_calls
+from tests.scripted_upstream import Answer, Reply, Status, Upstream, tool_calls
 
 Json = dict[str, Any]
 

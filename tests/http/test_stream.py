@@ -17,8 +17,8 @@ from openai.types.chat import ChatCompletionChunk
 from proxy.commands.compose import Library
 from tests.http.asking import QUESTION
 from tests.http.facts import FALSE, GREETING, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
+from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
 from tests.serving import serving, settings_for
-from tests.upstream import Hang, Reply, Status, Upstream, tool_calls
 
 MESSAGES: Any = [{"role": "user", "content": QUESTION}]
 

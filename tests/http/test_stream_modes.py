@@ -15,8 +15,8 @@ import pytest
 from proxy.commands.compose import Library
 from proxy.settings import Settings
 from tests.http.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
+from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
 from tests.serving import serving, settings_for
-from tests.upstream import Hang, Reply, Status, Upstream, tool_calls
 
 MESSAGES: Any = [{"role": "user", "content": "What do you know about the Eiffel Tower?"}]
 

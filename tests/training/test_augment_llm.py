@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from proxy.backends.upstream.endpoint import Endpoint
-from proxy.backends.upstream.http import HTTPUpstream
 from proxy.errors import ConfigError, UpstreamError
+from proxy.upstream.endpoint import Endpoint
+from proxy.upstream.http import HTTPUpstream
 from tests.behaviours import Hang, Json, Reply, Status
-from tests.upstream import Upstream
+from tests.scripted_upstream import Upstream
 from training.augment.answers import Alteration, fault, read
 from training.augment.augmenter import Augmenter, Origin, Task
 from training.augment.journal import Journal

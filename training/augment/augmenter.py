@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evaluation.rows import Row
-from proxy.backends.upstream.retry import pause, retry_after
 from proxy.errors import UpstreamError, UpstreamTimeoutError
 from proxy.protocols import LLM
 from proxy.types import Chat, Json, Language, Usage
+from proxy.upstream.retry import pause, retry_after
 from training.augment.answers import Alteration, fault, read
 from training.augment.prompts import Mode, again, messages
 

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from evaluation.rows import read_lines
-from proxy.backends.upstream.endpoint import Endpoint
 from proxy.errors import ConfigError, UpstreamError, VouchError
 from proxy.types import Json, Language, Usage
+from proxy.upstream.endpoint import Endpoint
 from training.augment.augmenter import Augmenter, Origin, Outcome, Task
 from training.augment.journal import Journal
 from training.augment.prompts import Mode
@@ -202,7 +202,7 @@ def _compose(options: argparse.Namespace) -> tuple[Any, Price]:
         key = os.environ.get(options.api_key_variable)
         if not key:
             raise ConfigError(f"--api-key-variable: {options.api_key_variable} is not set.")
-    upstream = importlib.import_module("proxy.backends.upstream.litellm")
+    upstream = importlib.import_module("proxy.upstream.litellm_client")
     price = _price(options.model, importlib.import_module("litellm").cost_per_token)
     if options.max_cost is not None and price(Usage(1000, 1000)) is None:
         raise ConfigError(f"--max-cost: litellm does not know what {options.model} costs. Leave it out.")

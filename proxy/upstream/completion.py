@@ -1,0 +1,237 @@
+"""A `chat.completion` object as a `Reply`.
+
+Stream chunks added up to the `chat.completion` that they are the pieces of.
+
+An `LLM` that streams inside, so that the first byte is known of while the reply is still being written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from proxy.aio import closing
+from proxy.errors import UpstreamProtocolError
+from proxy.protocols import LLM
+from proxy.types import Chat, Draft, Json, Reply, Usage
+
+
+def to_reply(raw: Any) -> Reply:
+    """One draft per choice, in the order they came. `raw` is kept as it is.
+
+    A message without content (a tool call, a refusal, nothing) is an empty draft; content in parts is the
+    text of its text parts, and can't be edited, no more than text beside tool calls or with
+    log-probabilities. Raises `UpstreamProtocolError` where there is no choice.
+    """
+    choices = raw.get("choices") if isinstance(raw, dict) else None
+    if not isinstance(choices, list) or not choices:
+        raise UpstreamProtocolError("The upstream answered without `choices`.")
+    return Reply(tuple(_draft(choice) for choice in choices), to_usage(raw.get("usage")), raw)
+
+
+def to_usage(usage: Any) -> Usage:
+    """The provider's token counts; 0 where it gave none."""
+    if not isinstance(usage, dict):
+        return Usage()
+    return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
+
+
+def _draft(choice: Any) -> Draft:
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(message, dict):
+        raise UpstreamProtocolError("The upstream answered with a choice without `message`.")
+    touching = (message.get("tool_calls"), message.get("function_call"), choice.get("logprobs"))
+    content = message.get("content")
+    return Draft(_text(content), choice, editable=isinstance(content, str) and not any(touching))
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (p.get("text") for p in parts if isinstance(p, dict) and p.get("type", "text") == "text")
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def as_chunk(completion: Json) -> Json:
+    """A whole `chat.completion` as one chunk: what a server that can't stream is worth as a stream."""
+    choices = []
+    for draft in to_reply(completion).drafts:
+        rest = {key: value for key, value in draft.choice.items() if key != "message"}
+        choices.append({**rest, "delta": _with_call_indexes(draft.choice["message"])})
+    return {**completion, "object": "chat.completion.chunk", "choices": choices}
+
+
+def _with_call_indexes(message: Json) -> Json:
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return message
+    return {**message, "tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]}
+
+
+_FIRST = frozenset({"id", "created", "model", "object"})
+_WHOLE = frozenset({"role", "id", "type", "name"})
+"""Fields of deltas that come whole, not in pieces; some servers repeat them in every chunk."""
+
+
+async def collect(chunks: AsyncIterator[Json], max_size: int = 20_000_000) -> Reply:
+    """The reply that `chunks` add up to.
+
+    Texts are joined (content, reasoning, refusal, arguments, unknown ones), lists grow (logprobs too),
+    tool calls are told apart by index, anything else: the last one wins. Raises `UpstreamProtocolError`
+    when there is no choice, or more than `max_size` characters.
+    """
+    completion = Completion(max_size)
+    async for chunk in chunks:
+        completion.add(chunk)
+    return to_reply(completion.value())
+
+
+class Completion:
+    """A `chat.completion` that grows chunk by chunk. Linear in what is added."""
+
+    def __init__(self, max_size: int) -> None:
+        self._left = max_size
+        self._head: Json = {}
+        self._choices: dict[int, Json] = {}
+
+    def add(self, chunk: Json) -> None:
+        """One more chunk."""
+        for key, value in chunk.items():
+            kept = key in _FIRST and self._head.get(key)
+            if key != "choices" and not kept and value is not None:
+                self._head[key] = value
+        try:
+            for choice in chunk.get("choices") or ():
+                self._add_choice(choice)
+        except RecursionError:
+            raise UpstreamProtocolError("The upstream's reply is nested too deeply.") from None
+        if self._left < 0:
+            raise UpstreamProtocolError("The upstream's reply is larger than `max_reply_bytes` allows.")
+
+    def value(self) -> Json:
+        """The completion so far, choices by index."""
+        choices = [_joined(choice) for _, choice in sorted(self._choices.items())]
+        for choice in choices:
+            choice["message"].setdefault("content", None)
+        return {**self._head, "object": "chat.completion", "choices": choices}
+
+    def _add_choice(self, choice: Json) -> None:
+        index = choice.get("index", 0)
+        whole = self._choices.setdefault(
+            index, {"index": index, "message": {"role": "assistant"}, "logprobs": None, "finish_reason": None}
+        )
+        for key, value in choice.items():
+            if key == "delta":
+                self._merge(whole["message"], _object(value))
+            elif key == "logprobs" and isinstance(value, dict):
+                whole["logprobs"] = whole["logprobs"] or {}
+                self._merge(whole["logprobs"], value)
+            elif value is not None and key != "index":
+                whole[key] = value
+
+    def _merge(self, whole: Json, delta: Json) -> None:
+        for key, value in delta.items():
+            if value is not None:
+                self._left -= len(key)
+                _MERGES.get(key, Completion._merge_field)(self, whole, key, value)
+
+    def _merge_field(self, whole: Json, key: str, value: Any) -> None:
+        old = whole.get(key)
+        if isinstance(value, str) and key not in _WHOLE:
+            self._left -= len(value)
+            if not isinstance(old, _Pieces):
+                whole[key] = old = _Pieces()
+            old.append(value)
+        elif isinstance(value, list):
+            self._left -= len(str(value))
+            whole[key] = [*value] if not isinstance(old, list) else old
+            if isinstance(old, list):
+                old.extend(value)
+        elif isinstance(value, dict):
+            whole[key] = old if isinstance(old, dict) else {}
+            self._merge(whole[key], value)
+        elif value or not old:
+            whole[key] = value
+
+    def _merge_calls(self, whole: Json, key: str, calls: Any) -> None:
+        known = whole.setdefault(key, _Calls())
+        for call in calls if isinstance(calls, list) else ():
+            delta = _object(call)
+            self._merge(known.one(delta), {k: v for k, v in delta.items() if k != "index"})
+
+
+class _Pieces(list[str]):
+    """A text that is still growing: joined once, at the end."""
+
+
+class _Calls(dict[int | str, Json]):
+    """Tool calls by their `index`, which the whole message does not have."""
+
+    def one(self, call: Json) -> Json:
+        """The call that this delta goes on with. A server that sends no index sends whole calls, by id."""
+        index, ident = call.get("index"), call.get("id")
+        if isinstance(index, int):
+            return self.setdefault(index, {})
+        return self.setdefault(ident if isinstance(ident, str) else next(reversed(self), 0), {})
+
+    def ordered(self) -> list[Json]:
+        """By index; those without one come last, as they came."""
+        return [self[key] for key in sorted(self, key=_by_index)]
+
+
+_MERGES: Mapping[str, Callable[[Completion, Json, str, Any], None]] = {"tool_calls": Completion._merge_calls}
+
+
+def _by_index(key: int | str) -> float:
+    return key if isinstance(key, int) else math.inf
+
+
+def _object(value: Any) -> Json:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise UpstreamProtocolError("The upstream streamed a delta that is no object.")
+    return value
+
+
+def _joined(value: Any) -> Any:
+    if isinstance(value, _Pieces):
+        return "".join(value)
+    if isinstance(value, _Calls):
+        return [_joined(call) for call in value.ordered()]
+    if isinstance(value, dict):
+        return {key: _joined(inner) for key, inner in value.items()}
+    return value
+
+
+class Streamed:
+    """The same replies, each collected from a stream; `on_first` is called at each stream's first chunk.
+
+    `on_first` runs in the event loop and must not block. `max_size` bounds a reply, in characters.
+    """
+
+    def __init__(self, llm: LLM, on_first: Callable[[], None], max_size: int = 20_000_000) -> None:
+        self._llm = llm
+        self._on_first = on_first
+        self._max_size = max_size
+
+    async def complete(self, chat: Chat) -> Reply:
+        """The whole reply, from the chunks of `stream`."""
+        async with closing(self.stream(chat)) as chunks:
+            return await collect(chunks, self._max_size)
+
+    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+        """The chunks of the inner LLM."""
+        async with closing(self._llm.stream(chat)) as chunks:
+            waiting = True
+            async for chunk in chunks:
+                if waiting:
+                    self._on_first()
+                    waiting = False
+                yield chunk

@@ -1,0 +1,166 @@
+"""A short reply out of retrieved passages: whole sentences of theirs, the best-matching document's first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from proxy.text.language import language_of
+from proxy.types import Language, Passage
+from proxy.upstream.embedded.sentence_terms import (
+    bare_title,
+    joined,
+    leans,
+    sentences,
+    similarity,
+    terms,
+    weighted_terms,
+    whole,
+)
+
+FEWEST, MOST = 3, 5
+"""Sentences of a reply, where the passages have as many."""
+
+_ENOUGH = 0.5
+_ENOUGH_WHEN_NAMED = 0.4
+"""A document must hold more than this share of the question's terms, by weight, to answer it."""
+_CLEAR_WIN = 0.15
+_LONGEST_CHAIN = 3
+_SAME = 0.85
+"""Similarity of two sentences that say the same: mirrored articles, overlapping passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A reply and the passages it is made of, best first; without passages the text is empty."""
+
+    text: str
+    sources: tuple[Passage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """`place` sorts sentences as they stand in the documents; `needs` are those that must come before it."""
+
+    text: str
+    terms: frozenset[str]
+    passage: Passage
+    place: tuple[int, int, int]
+    needs: tuple[_Sentence, ...]
+
+
+def compose(question: str, passages: Sequence[Passage]) -> Composition:
+    """An answer in the question's language, or the empty composition where the passages hold none."""
+    wanted = weighted_terms(question)
+    language = language_of(question)
+    documents = _ranked(wanted, passages)
+    if not documents or max(wanted.values()) < 1:
+        return Composition("")
+    ahead = len(documents) == 1 or documents[0][0] - documents[1][0] >= _CLEAR_WIN
+    used = documents[:1] if ahead else documents[:3]
+    found: list[_Sentence] = []
+    for rank, (_, document) in enumerate(used):
+        found += _sentences(document, rank, language)
+    chosen = _chosen(wanted, found)
+    if not chosen:
+        return Composition("")
+    sources = dict.fromkeys(sentence.passage for sentence in chosen)
+    return Composition(joined([sentence.text for sentence in chosen], language), tuple(sources))
+
+
+def _ranked(wanted: Mapping[str, float], passages: Sequence[Passage]) -> list[tuple[float, list[Passage]]]:
+    """The documents that hold enough of the question, by the share they hold, best first.
+
+    A document whose title the question names counts extra, and needs less.
+    """
+    documents: dict[str, list[Passage]] = {}
+    for passage in passages:
+        documents.setdefault(passage.document_id, []).append(passage)
+    scored = []
+    for document in documents.values():
+        held = terms(" ".join([document[0].title, *(passage.text for passage in document)]))
+        score = _share(wanted, held)
+        title = terms(bare_title(document[0].title))
+        named = len(title & wanted.keys()) / len(title) if title else 0.0
+        if score > (_ENOUGH if named < 1 else _ENOUGH_WHEN_NAMED):
+            scored.append((score + named / 2, document))
+    # Sorting is stable: of equal documents the one that the retriever found first comes first.
+    return sorted(scored, key=lambda pair: -pair[0])
+
+
+def _sentences(document: Sequence[Passage], rank: int, language: Language) -> Iterator[_Sentence]:
+    """The usable sentences of one document's passages. One that leans comes only with those it leans on."""
+    for passage in sorted(document, key=lambda passage: passage.start):
+        before: _Sentence | None = None
+        for number, text in enumerate(sentences(passage.text)):
+            usable = whole(text, language)
+            needs: tuple[_Sentence, ...] = ()
+            if usable and leans(text):
+                usable = before is not None and len(before.needs) + 1 < _LONGEST_CHAIN
+                needs = (*before.needs, before) if before else ()
+            before = None
+            if usable:
+                place = (rank, passage.start, number)
+                before = _Sentence(text, terms(text), passage, place, needs)
+                yield before
+
+
+def _chosen(wanted: Mapping[str, float], found: Sequence[_Sentence]) -> list[_Sentence]:
+    """The best sentences, `MOST` at most, with those they need, arranged.
+
+    What of the question is answered already counts half, so that one about two things gets something of each.
+    """
+    left = dict(wanted)
+    chosen: dict[str, _Sentence] = {}
+    candidates = list(found)
+    first: tuple[float, _Sentence] | None = None
+    while candidates:
+        best = max(candidates, key=lambda sentence: _score(left, sentence))
+        candidates.remove(best)
+        score = _score(wanted, best)
+        first = first or (score, best)
+        if len(chosen) >= FEWEST and score < first[0] / 2:
+            break
+        unit = [one for one in (*best.needs, best) if one.text not in chosen]
+        if len(chosen) + len(unit) > MOST or any(_repeats(one, chosen.values()) for one in unit):
+            continue
+        chosen.update((one.text, one) for one in unit)
+        left = {term: weight / 2 if _holds(best.terms, term) else weight for term, weight in left.items()}
+    return _arranged(chosen.values(), first[1]) if first else []
+
+
+def _score(wanted: Mapping[str, float], sentence: _Sentence) -> float:
+    """How much of what is wanted it holds; a document's opening counts a little more, a sentence that leans
+    a little less."""
+    rank, start, number = sentence.place
+    opening = 0.15 if start == number == rank == 0 else 0.0
+    return _share(wanted, sentence.terms) + opening - 0.05 * len(sentence.needs)
+
+
+def _arranged(chosen: Iterable[_Sentence], best: _Sentence) -> list[_Sentence]:
+    """The best first, with what it leans on and what leans on it; the rest as it stands in the documents."""
+    groups: list[list[_Sentence]] = []
+    for sentence in sorted(chosen, key=lambda sentence: sentence.place):
+        if sentence.needs and groups:
+            groups[-1].append(sentence)
+        else:
+            groups.append([sentence])
+    groups.sort(key=lambda group: best not in group)
+    return [sentence for group in groups for sentence in group]
+
+
+def _repeats(sentence: _Sentence, others: Iterable[_Sentence]) -> bool:
+    return any(similarity(sentence.terms, other.terms) >= _SAME for other in others)
+
+
+def _share(wanted: Mapping[str, float], held: frozenset[str]) -> float:
+    """Share of the wanted terms, by weight, that are held. In [0, 1]; 0 where nothing is wanted."""
+    total = sum(wanted.values())
+    return sum(weight for term, weight in wanted.items() if _holds(held, term)) / total if total else 0.0
+
+
+def _holds(held: frozenset[str], term: str) -> bool:
+    """A single Chinese character is looked for in the pairs; elsewhere terms are compared whole."""
+    return term in held or (
+        "\u3400" <= term < "\ufb00" and len(term) == 1 and any(term in one for one in held)
+    )

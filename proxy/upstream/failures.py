@@ -1,0 +1,110 @@
+"""What an upstream said when it failed, as errors of our own. No message repeats a key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from proxy.errors import UpstreamConnectionError, UpstreamError
+from proxy.types import Json
+from proxy.upstream.endpoint import Endpoint
+
+MAX_MESSAGE = 2000
+
+_FORWARDED_HEADERS = frozenset({"retry-after", "retry-after-ms", "x-should-retry"})
+
+
+class BrokenOffError(UpstreamConnectionError):
+    """The connection broke after the answer had begun: asking again would pay for it twice."""
+
+    code = "upstream_broke_off"
+
+
+def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of an upstream's answer that its client may act on, lower case."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    return {
+        name: value
+        for name, value in lower.items()
+        if name in _FORWARDED_HEADERS or name.startswith("x-ratelimit-")
+    }
+
+
+def from_answer(
+    status: int, body: Any, headers: Mapping[str, str], endpoint: Endpoint, client_key: str | None
+) -> UpstreamError:
+    """An answer that is not a success. `body` is its parsed JSON, or its text where it is none."""
+    said = _error_object(body)
+    reason = _text(said.get("message")) or _phrase(status)
+    if status in (401, 403):
+        whose = "your API key" if endpoint.client_key else "the API key that Vouch is configured with"
+        message = f"{endpoint.model} refused {whose} ({status}): {reason}"
+    else:
+        message = f"{endpoint.model} answered {status}: {reason}"
+    return UpstreamError(
+        scrubbed(message, endpoint.secrets(client_key)),
+        status=status if 400 <= status <= 599 else None,
+        type=_text(said.get("type")),
+        code=_text(said.get("code")),
+        param=_text(said.get("param")),
+        headers=passed_on(headers),
+    )
+
+
+def from_event(body: Json, endpoint: Endpoint, client_key: str | None = None) -> UpstreamError:
+    """An error that came in place of a reply, behind a 200: its status is whatever the error itself names."""
+    said = _error_object(body)
+    named = (said.get(key) for key in ("status", "status_code", "code"))
+    status = next((int(text) for text in map(_text, named) if text and _is_error_status(text)), 502)
+    return from_answer(status, body, {}, endpoint, client_key)
+
+
+def is_error(body: Json) -> bool:
+    """Whether a JSON object says that something failed, in one of the shapes that servers use."""
+    return bool(body.get("error")) or (body.get("object") == "error" and "message" in body)
+
+
+def scrubbed(message: str, secrets: tuple[str, ...]) -> str:
+    """The message, cut to a sane length, with `***` for each secret."""
+    for secret in secrets:
+        message = message.replace(secret, "***")
+    return message[:MAX_MESSAGE]
+
+
+def _error_object(body: Any) -> Json:
+    """`{"error": {...}}` of OpenAI, its list by Gemini, `{"error": "text"}`, `{"detail": ...}` of FastAPI,
+    the flat `{"object": "error", ...}` of older vLLM, or plain text."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    if isinstance(body, str):
+        return {} if body.lstrip().startswith("<") else {"message": body.strip()}
+    if not isinstance(body, dict):
+        return {}
+    error = body.get("error")
+    if isinstance(error, dict):
+        return error
+    if isinstance(error, str):
+        return {**body, "message": error}
+    detail = body.get("detail")
+    if "message" not in body and detail is not None:
+        return {"message": detail if isinstance(detail, str) else json.dumps(detail)[:MAX_MESSAGE]}
+    return body
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value or None
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _is_error_status(text: str) -> bool:
+    return len(text) == 3 and text.isascii() and text.isdigit() and 400 <= int(text) <= 599
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "no reason given"

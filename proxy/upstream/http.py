@@ -1,0 +1,298 @@
+"""The direct client for OpenAI-compatible upstreams: pooled, and raw JSON in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from proxy.aio import closing
+from proxy.errors import ConfigError, NotFoundError, UpstreamError, UpstreamProtocolError
+from proxy.safe_json import dumps, loads
+from proxy.types import Chat, Json, Reply
+from proxy.upstream.completion import as_chunk, to_reply
+from proxy.upstream.endpoint import Endpoint, Forwarded
+from proxy.upstream.failures import from_answer, from_event, is_error, passed_on
+from proxy.upstream.provider import own_name
+from proxy.upstream.relayed import require, whole_lines
+from proxy.upstream.sse import FRAMING, Chunks
+from proxy.upstream.transport import StaleConnectionError, new_session, proxy_for, translated
+
+CHAT = "chat/completions"
+FORWARDED = frozenset({"embeddings", "completions", "moderations", "images/generations"})
+"""Routes that take and give no chat, so that there is nothing to check."""
+
+EVENT_STREAM = "text/event-stream"
+
+MAX_ERROR_BYTES = 65_536
+
+LARGE = 65_536
+"""Bytes from which on a body goes out in pieces."""
+
+LINGER = 0.1
+"""Seconds that a stream may take to end after `[DONE]` before its connection is given up."""
+
+
+class HTTPUpstream:
+    """An OpenAI-compatible server, called directly: a fifteenth of what the same call costs through litellm.
+
+    One `aiohttp.ClientSession` serves all calls; it is opened at the first one, on the running loop,
+    unless `session` is given (which is then not closed here).
+    """
+
+    def __init__(self, endpoint: Endpoint, session: aiohttp.ClientSession | None = None) -> None:
+        """Raises `ConfigError` where `endpoint` has no http(s) address, or a key that can't be sent."""
+        self._endpoint = endpoint
+        self._base = _base(endpoint)
+        self._urls = {
+            route: self._base.with_path(f"{self._base.path}/{route}").with_query(self._base.query)
+            for route in (CHAT, *FORWARDED)
+        }
+        self._proxy = proxy_for(self._base)
+        self._model = own_name(endpoint.model)
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=endpoint.connect_timeout)
+        self._session = session
+        self._owned = session is None
+
+    def __repr__(self) -> str:
+        return f"HTTPUpstream({self._endpoint.where})"
+
+    async def complete(self, chat: Chat) -> Reply:
+        """One POST; `endpoint.timeout` bounds all of it."""
+        body = self._body(chat.body)
+        deadline = asyncio.get_running_loop().time() + self._endpoint.timeout
+        response = await self._post(CHAT, body, chat.api_key, deadline)
+        try:
+            return to_reply(await self._json(response, chat.api_key, deadline))
+        finally:
+            response.close()
+
+    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+        """The chunks as they come; `endpoint.timeout` bounds the wait for each.
+
+        A server that can't stream and answers with a whole completion gives one chunk.
+        """
+        response = await self._open_stream(chat)
+        try:
+            if response.content_type == "application/json":
+                yield as_chunk(await self._json(response, chat.api_key, self._deadline()))
+                return
+            async with closing(self._chunks(response, chat.api_key)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        finally:
+            response.close()
+
+    async def forward(self, route: str, body: Json, api_key: str | None) -> Forwarded:
+        """A POST of `body`, its answer passed on as it comes. See `endpoint.Upstream`."""
+        if route not in FORWARDED:
+            raise NotFoundError(f"No such route: /v1/{route}. Passed on are {', '.join(sorted(FORWARDED))}.")
+        named = {"model": self._model} if "model" in body else {}
+        response = await self._post(route, {**body, **named}, api_key, self._deadline())
+        return _forwarded(response, self._pieces(response))
+
+    async def relay(self, chat: Chat) -> Forwarded:
+        """The chat's answer, byte by byte. See `endpoint.Relay`.
+
+        `endpoint.timeout` bounds the wait for the first bytes and then for each further piece: here a comment
+        in a stream is a sign of life. A server that can't stream and answers with a whole completion gives
+        one event.
+        """
+        deadline, stream = self._deadline(), bool(chat.body.get("stream"))
+        sent = {**self._endpoint.params, **chat.body, "model": self._model}
+        response = await self._post(CHAT, sent, chat.api_key, deadline)
+        try:
+            if stream and response.content_type == "application/json":
+                chunk = as_chunk(await self._json(response, chat.api_key, deadline))
+                events = (b"data: " + dumps(chunk) + b"\n\n", b"data: [DONE]\n\n")
+                return _forwarded(response, _one_by_one(events), {"content-type": EVENT_STREAM})
+            first = await self._first(response, chat.api_key, deadline, stream=stream)
+        except BaseException:
+            response.close()
+            raise
+        pieces = self._pieces(response, first)
+        return _forwarded(response, whole_lines(pieces, self._endpoint.where) if stream else pieces)
+
+    async def close(self) -> None:
+        """Closes the pool, where it is our own."""
+        if self._session is not None and self._owned:
+            await self._session.close()
+            self._session = None
+
+    def _body(self, body: Json) -> Json:
+        sent = {**self._endpoint.params, **body, "model": self._model}
+        return {key: value for key, value in sent.items() if key not in ("stream", "stream_options")}
+
+    async def _open_stream(self, chat: Chat) -> aiohttp.ClientResponse:
+        """Usage is asked for; a server that does not know `stream_options` is asked again without."""
+        body = self._body(chat.body) | {"stream": True}
+        wanted = chat.body.get("stream_options") or {}
+        options = {"stream_options": {**wanted, "include_usage": True}}
+        try:
+            return await self._post(CHAT, body | options, chat.api_key, self._deadline())
+        except UpstreamError as error:
+            if wanted or error.status not in (400, 422) or "stream_options" not in f"{error} {error.param}":
+                raise
+        return await self._post(CHAT, body, chat.api_key, self._deadline())
+
+    async def _post(
+        self, route: str, body: Json, client_key: str | None, deadline: float
+    ) -> aiohttp.ClientResponse:
+        """The open answer, a success by its status. Who gets it closes it."""
+        key = self._endpoint.key(client_key)
+        authorization = {"authorization": f"Bearer {key}"} if key else {}
+        headers = {"content-type": "application/json", **authorization, **self._endpoint.headers}
+        with translated(self._endpoint):
+            async with asyncio.timeout_at(deadline):
+                data = dumps(body)
+                try:
+                    response = await self._send(route, data, headers)
+                except StaleConnectionError:
+                    response = await self._send(route, data, headers)
+        if 200 <= response.status < 300:
+            return response
+        try:
+            data = await self._read(response, MAX_ERROR_BYTES, deadline, cut=True)
+        except UpstreamError:
+            data = b""  # the status says what went wrong; its explanation got lost
+        finally:
+            response.close()
+        raise from_answer(response.status, _lenient(data), response.headers, self._endpoint, client_key)
+
+    async def _send(self, route: str, data: bytes, headers: Json) -> aiohttp.ClientResponse:
+        return await self._opened().post(
+            self._urls[route],
+            data=data if len(data) < LARGE else io.BytesIO(data),
+            headers=headers,
+            timeout=self._timeout,
+            proxy=self._proxy,
+            allow_redirects=False,
+        )
+
+    async def _json(self, response: aiohttp.ClientResponse, client_key: str | None, deadline: float) -> Any:
+        raw = loads(await self._read(response, self._endpoint.max_reply_bytes, deadline))
+        if isinstance(raw, dict) and is_error(raw):
+            raise from_event(raw, self._endpoint, client_key)
+        return raw
+
+    async def _read(
+        self, response: aiohttp.ClientResponse, limit: int, deadline: float, *, cut: bool = False
+    ) -> bytes:
+        """The whole body. One over `limit` is cut, or raises `UpstreamProtocolError`."""
+        data = bytearray()
+        while piece := await self._piece(response, deadline):
+            data += piece
+            if len(data) > limit:
+                if cut:
+                    break
+                raise UpstreamProtocolError(
+                    f"The reply of {self._endpoint.where} is larger than `max_reply_bytes`: {limit}."
+                )
+        return bytes(data[:limit])
+
+    async def _chunks(self, response: aiohttp.ClientResponse, client_key: str | None) -> AsyncIterator[Json]:
+        chunks = Chunks(self._endpoint, client_key)
+        deadline = self._deadline()
+        while not chunks.done and (piece := await self._piece(response, deadline)):
+            for chunk in chunks.feed(piece):
+                yield chunk
+                # Comments and blank lines keep a connection open, but are no sign of a reply.
+                deadline = self._deadline()
+        for chunk in chunks.end():
+            yield chunk
+        await self._drain(response)
+
+    async def _first(
+        self, response: aiohttp.ClientResponse, client_key: str | None, deadline: float, *, stream: bool
+    ) -> bytes:
+        """An answer's first bytes, behind which it is going to be a success: an error that comes in place of
+        a reply is raised. The whole answer, where that takes all of it to tell."""
+        first = await self._piece(response, deadline)
+        require(first, self._endpoint.where, stream=stream)
+        if b'"error"' not in first:
+            return first
+        if stream:
+            next(Chunks(self._endpoint, client_key).feed(first), None)
+            return first
+        whole = first + await self._read(response, self._endpoint.max_reply_bytes, deadline)
+        raw = loads(whole)
+        if isinstance(raw, dict) and is_error(raw):
+            raise from_event(raw, self._endpoint, client_key)
+        return whole
+
+    async def _pieces(self, response: aiohttp.ClientResponse, first: bytes = b"") -> AsyncIterator[bytes]:
+        """All that comes behind `first`, and that before it."""
+        left = self._endpoint.max_reply_bytes * FRAMING
+        try:
+            piece = first or await self._piece(response, self._deadline())
+            while piece:
+                left -= len(piece)
+                if left < 0:
+                    raise UpstreamProtocolError(f"The answer of {self._endpoint.where} is too large.")
+                yield piece
+                piece = await self._piece(response, self._deadline())
+        finally:
+            response.close()
+
+    async def _drain(self, response: aiohttp.ClientResponse) -> None:
+        """Reads what follows `[DONE]`, usually nothing but the body's end: then the connection is reused."""
+        deadline = asyncio.get_running_loop().time() + LINGER
+        with suppress(UpstreamError):  # the reply is whole: whatever is wrong now, hanging up is enough
+            while await self._piece(response, deadline):
+                pass
+
+    async def _piece(self, response: aiohttp.ClientResponse, deadline: float) -> bytes:
+        """Whatever has come; nothing at the body's end."""
+        with translated(self._endpoint, begun=True):
+            async with asyncio.timeout_at(deadline):
+                return await response.content.readany()
+
+    def _deadline(self) -> float:
+        return asyncio.get_running_loop().time() + self._endpoint.timeout
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = new_session()
+        return self._session
+
+
+def _forwarded(
+    response: aiohttp.ClientResponse, body: AsyncIterator[bytes], more: Mapping[str, str] | None = None
+) -> Forwarded:
+    async def close() -> None:
+        response.close()
+
+    headers = {"content-type": response.headers.get("content-type", "application/json")}
+    return Forwarded(response.status, {**headers, **passed_on(response.headers), **(more or {})}, body, close)
+
+
+async def _one_by_one(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+def _base(endpoint: Endpoint) -> URL:
+    try:
+        base = URL((endpoint.api_base or "").strip())
+    except ValueError:
+        base = URL()
+    if base.scheme not in ("http", "https") or not base.host:
+        raise ConfigError(f"The api_base of {endpoint.model} is not an http:// or https:// address.")
+    if base.user is not None and (endpoint.api_key or endpoint.client_key):
+        raise ConfigError(f"{endpoint.model} has a key and a user in its api_base; only one can be sent.")
+    if endpoint.api_key and not endpoint.api_key.isprintable():
+        raise ConfigError(f"The api_key of {endpoint.model} has a line break or another control character.")
+    return base.with_path(base.path.rstrip("/"), encoded=False).with_query(base.query)
+
+
+def _lenient(data: bytes) -> Any:
+    """An error's body: its JSON, or whatever text it is."""
+    try:
+        return loads(data)
+    except UpstreamProtocolError:
+        return data.decode("utf-8", "replace")

@@ -1,0 +1,131 @@
+"""An `LLM` that is asked again after a failure that has cost nothing and may pass."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
+
+from proxy.aio import closing
+from proxy.errors import UpstreamConnectionError, UpstreamError, UpstreamProtocolError, UpstreamTimeoutError
+from proxy.protocols import LLM
+from proxy.types import Chat, Json, Reply
+from proxy.upstream.endpoint import Forwarded, Relay
+from proxy.upstream.failures import BrokenOffError
+
+BASE = 0.25
+"""Seconds that the first pause is at most; each further one may be twice as long."""
+LONGEST = 5.0
+"""Seconds that any pause is at most. An upstream that asks for more is not asked again."""
+
+_STATUSES = frozenset({500, 502, 503, 504})
+
+T = TypeVar("T")
+
+
+class Retrying:
+    """The same replies, after at most `max_retries` more calls.
+
+    Called again: after a connection that failed before the answer's first byte, and after 500, 502, 503
+    and 504. Not after 429 (the client is told when to come back), a time-out (it has cost the client its
+    patience already) or a malformed answer (it has cost money). A stream is retried only before its first
+    chunk.
+    """
+
+    def __init__(self, llm: LLM, max_retries: int, uniform: Callable[[], float] = random.random) -> None:
+        """`uniform` gives the jitter, in [0, 1)."""
+        self._llm = llm
+        self._max_retries = max_retries
+        self._uniform = uniform
+
+    async def complete(self, chat: Chat) -> Reply:
+        """The whole reply at once."""
+        return await _retried(lambda: self._llm.complete(chat), self._max_retries, self._uniform)
+
+    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+        """The reply as chunks."""
+        begun = False
+        for attempt in range(self._max_retries + 1):
+            try:
+                async with closing(self._llm.stream(chat)) as chunks:
+                    async for chunk in chunks:
+                        begun = True
+                        yield chunk
+            except UpstreamError as error:
+                if begun or attempt == self._max_retries:
+                    raise
+                await _pause(attempt, error, self._uniform())
+            else:
+                return
+
+
+class RetryingRelay:
+    """The same answers, after at most `max_retries` more calls, as `Retrying` makes them."""
+
+    def __init__(self, inner: Relay, max_retries: int, uniform: Callable[[], float] = random.random) -> None:
+        """`uniform` gives the jitter, in [0, 1)."""
+        self._inner = inner
+        self._max_retries = max_retries
+        self._uniform = uniform
+
+    async def relay(self, chat: Chat) -> Forwarded:
+        """The answer, from its first bytes on."""
+        return await _retried(lambda: self._inner.relay(chat), self._max_retries, self._uniform)
+
+
+async def _retried(call: Callable[[], Awaitable[T]], max_retries: int, uniform: Callable[[], float]) -> T:
+    for attempt in range(max_retries):
+        try:
+            return await call()
+        except UpstreamError as error:
+            await _pause(attempt, error, uniform())
+    return await call()
+
+
+async def _pause(attempt: int, error: UpstreamError, jitter: float) -> None:
+    """Waits, or raises `error` where asking again is no use."""
+    seconds = pause(attempt, error, jitter)
+    if seconds is None:
+        raise error
+    await asyncio.sleep(seconds)
+
+
+def pause(attempt: int, error: UpstreamError, jitter: float) -> float | None:
+    """Seconds to wait after the failure of call number `attempt` (from 0); None: don't call again.
+
+    Exponential backoff with full jitter (Brooker, "Exponential Backoff And Jitter", AWS 2015), and never
+    less than the upstream asks for.
+    """
+    wanted = retry_after(error)
+    if not is_passing(error) or wanted > LONGEST:
+        return None
+    return max(wanted, jitter * min(LONGEST, BASE * 2.0**attempt))
+
+
+def is_passing(error: UpstreamError) -> bool:
+    """Whether the same call may succeed in a moment, and asking again pays for nothing twice."""
+    if error.headers.get("x-should-retry") == "false":
+        return False
+    if isinstance(error, UpstreamConnectionError):
+        return not isinstance(error, BrokenOffError)
+    if isinstance(error, UpstreamTimeoutError | UpstreamProtocolError):
+        return False
+    return error.status in _STATUSES
+
+
+def retry_after(error: UpstreamError) -> float:
+    """Seconds that the upstream asks us to wait, 0 where it does not say; a date counts as too long."""
+    millis, seconds = error.headers.get("retry-after-ms"), error.headers.get("retry-after")
+    if millis is not None:
+        return _seconds(millis) / 1000
+    return _seconds(seconds) if seconds is not None else 0.0
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return math.inf
+    return value if value >= 0 else math.inf

@@ -1,0 +1,139 @@
+"""Server-sent events out of bytes, and chat chunks out of events. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxy.errors import UpstreamProtocolError
+from proxy.safe_json import loads
+from proxy.types import Json
+from proxy.upstream.endpoint import Endpoint
+from proxy.upstream.failures import BrokenOffError, from_event, is_error
+
+DONE = "[DONE]"
+
+FRAMING = 32
+"""A stream may be so much longer than the reply in it: a token of 4 bytes travels in 100 to 250."""
+
+
+class Events:
+    """An incremental parser of `text/event-stream` that keeps only the data of events.
+
+    Source: WHATWG HTML, 9.2.5 and 9.2.6. Input may be cut anywhere. Differs in one thing: an event that
+    the stream's end cuts off before its empty line still counts, as several servers end so.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        """`max_bytes` bounds one event; the whole stream may be `FRAMING` times that."""
+        self._max_bytes = max_bytes
+        self._left = max_bytes * FRAMING
+        self._partial: list[bytes] = []
+        self._waiting = 0
+        self._data: list[str] = []
+        self._size = 0
+        self._after_cr = False
+        self._started = False
+
+    def feed(self, data: bytes) -> Iterator[str]:
+        """The data of each event that these bytes complete. Raises `UpstreamProtocolError` when over size."""
+        self._left -= len(data)
+        if self._after_cr and data.startswith(b"\n"):
+            data = data[1:]
+            self._after_cr = False
+        if data:
+            self._after_cr = data.endswith(b"\r")
+            self._partial.append(data)
+            self._waiting += len(data)
+        if b"\n" in data or b"\r" in data:
+            yield from self._lines()
+        self._bound(self._waiting)
+
+    def end(self) -> Iterator[str]:
+        """The data of an event that was not closed by an empty line."""
+        self._partial.append(b"\n\n")
+        yield from self._lines()
+
+    def _lines(self) -> Iterator[str]:
+        lines = b"".join(self._partial).splitlines(keepends=True)
+        self._partial = [] if lines[-1].endswith((b"\n", b"\r")) else [lines.pop()]
+        self._waiting = sum(map(len, self._partial))
+        for line in lines:
+            text = line.rstrip(b"\r\n").decode("utf-8", "replace")
+            if not self._started:
+                text = text.removeprefix("\ufeff")
+                self._started = True
+            if text:
+                self._field(text)
+            elif self._data:
+                data, self._data, self._size = "\n".join(self._data), [], 0
+                yield data
+
+    def _field(self, line: str) -> None:
+        name, _, value = line.partition(":")
+        if name == "data":
+            self._data.append(value.removeprefix(" "))
+            self._size += len(value) + 1
+            self._bound(self._size)
+
+    def _bound(self, size: int) -> None:
+        if size > self._max_bytes or self._left < 0:
+            raise UpstreamProtocolError("The upstream's reply is larger than `max_reply_bytes` allows.")
+
+
+class Chunks:
+    """`chat.completion.chunk` objects out of a stream's bytes, unchanged, and whether it ended well."""
+
+    def __init__(self, endpoint: Endpoint, client_key: str | None = None) -> None:
+        self._endpoint = endpoint
+        self._client_key = client_key
+        self._events = Events(endpoint.max_reply_bytes)
+        self._finished: dict[int, bool] = {}
+        self.done = False
+        """Whether `[DONE]` came: nothing after it counts."""
+
+    def feed(self, data: bytes) -> Iterator[Json]:
+        """The chunks that these bytes complete. Raises `UpstreamError` for an error in the stream,
+        `UpstreamProtocolError` for what is no chunk."""
+        yield from self._chunks(self._events.feed(data))
+
+    def end(self) -> Iterator[Json]:
+        """What the stream's end completes. A stream needs no `[DONE]` when each choice had its
+        `finish_reason`. Raises `BrokenOffError` where it stopped halfway, `UpstreamProtocolError` where
+        it held no choice at all."""
+        if not self.done:
+            yield from self._tail()
+        if not self._finished:
+            raise UpstreamProtocolError(f"{self._endpoint.where} answered with a stream without choices.")
+        if not self.done and not all(self._finished.values()):
+            raise BrokenOffError(f"{self._endpoint.where}: the stream broke off.")
+
+    def _tail(self) -> Iterator[Json]:
+        try:
+            yield from self._chunks(self._events.end())
+        except UpstreamProtocolError as error:
+            raise BrokenOffError(f"{self._endpoint.where}: the stream broke off.") from error
+
+    def _chunks(self, events: Iterator[str]) -> Iterator[Json]:
+        for data in events:
+            if data.strip() == DONE:
+                self.done = True
+                return
+            if data.strip():
+                yield self._chunk(loads(data))
+
+    def _chunk(self, chunk: object) -> Json:
+        if not isinstance(chunk, dict):
+            raise UpstreamProtocolError(f"{self._endpoint.where} streamed something that is no chunk.")
+        if is_error(chunk):
+            raise from_event(chunk, self._endpoint, self._client_key)
+        choices = chunk.get("choices")
+        if not isinstance(choices, list) and not chunk.get("usage"):
+            raise UpstreamProtocolError(f"{self._endpoint.where} streamed a chunk without `choices`.")
+        for choice in choices or ():
+            if not isinstance(choice, dict):
+                raise UpstreamProtocolError(f"{self._endpoint.where} streamed a choice that is no object.")
+            index = choice.get("index", 0)
+            if not isinstance(index, int):
+                raise UpstreamProtocolError(f"{self._endpoint.where} streamed a choice without index.")
+            self._finished[index] = self._finished.get(index, False) or bool(choice.get("finish_reason"))
+        return chunk

@@ -1,0 +1,84 @@
+"""JSON by orjson, and everything that orjson does otherwise."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.errors import UpstreamProtocolError
+from proxy.safe_json import dumps, loads
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(values)
+def test_what_is_written_is_read_again(value: Any) -> None:
+    assert loads(dumps(value)) == value
+    assert json.loads(dumps(value)) == value
+
+
+@given(values, st.booleans())
+def test_it_reads_what_the_standard_library_reads(value: Any, ascii_only: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=1)
+    assert loads(text) == loads(text.encode()) == value
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63), 2**64 - 1, 2**64, -(2**64), 10**30])
+def test_whole_numbers_stay_exact(number: int) -> None:
+    assert loads(f'{{"n": {number}}}') == {"n": number}
+    assert dumps({"n": number}) == b'{"n":%d}' % number
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b'"\\ud83d\\ude00"', "\U0001f600"),
+        (b'"\\ud83d"', "\ufffd"),
+        (b'{"\\uDE00": "\\ud83d\\ude00"}', {"\ufffd": "\U0001f600"}),
+        (b'"\xff"', "\ufffd"),
+        (b'{"a": 1, "a": 2}', {"a": 2}),
+        (b"1e400", math.inf),
+        (b"-Infinity", -math.inf),
+    ],
+)
+def test_what_can_be_mended_is(data: bytes, value: Any) -> None:
+    assert loads(data) == value
+
+
+def test_not_a_number_is_read_and_written_as_null() -> None:
+    assert math.isnan(loads(b"NaN"))
+    assert dumps([math.nan, math.inf]) == b"[null,null]"
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"{'a': 1}", b"\xef\xbb\xbf{}", b"[1,]", b"[" * 200_000, "\ud800"]
+)
+def test_what_is_no_json_is_refused(data: bytes | str) -> None:
+    with pytest.raises(UpstreamProtocolError, match="not JSON"):
+        loads(data)
+
+
+def test_half_a_surrogate_pair_is_written_escaped() -> None:
+    assert dumps({"a": "\ud800", "b": "é"}) == b'{"a":"\\ud800","b":"\\u00e9"}'
+
+
+def test_deep_nesting_is_written() -> None:
+    value: Any = 0
+    for _ in range(400):
+        value = [value]
+    assert dumps(value) == b"[" * 400 + b"0" + b"]" * 400
+    assert loads(dumps(value)) == value
+
+
+@pytest.mark.parametrize("value", [b"bytes", {1, 2}, object()])
+def test_what_is_no_json_is_not_written(value: object) -> None:
+    with pytest.raises(TypeError):
+        dumps(value)
