@@ -13,8 +13,8 @@ from evaluation.llm_evidence import Given, passage, verify
 from evaluation.rows import DataError, explain
 from proxy.claims.checkable import is_checkable
 from proxy.claims.context import contexts
+from proxy.engine import judging
 from proxy.protocols import Checker
-from proxy.steps import judge
 from proxy.types import Claim, Evidence, Finding
 
 How = Literal["each", "joined"]
@@ -128,7 +128,10 @@ async def check_joined(checker: Checker, response: Response, selection: Selectio
     """The same with one check a segment, over its passages as one text. Raises `CheckError`."""
     claims = [segment.claim for segment in response.segments]
     asked = [
-        (segment.claim, judge.pair(segment.claim, selection.of(segment.evidence), context, response.question))
+        (
+            segment.claim,
+            judging.pair(segment.claim, selection.of(segment.evidence), context, response.question),
+        )
         for segment, context in zip(response.segments, contexts(claims, response.question), strict=True)
         if segment.claim.checkable
     ]
@@ -137,7 +140,7 @@ async def check_joined(checker: Checker, response: Response, selection: Selectio
         claim: Finding(claim, one.verdict, one.score, usage=one.usage)
         for (claim, _), one in zip(asked, judgements, strict=True)
     }
-    return tuple(found.get(claim) or judge.unchecked(claim) for claim in claims)
+    return tuple(found.get(claim) or judging.unchecked(claim) for claim in claims)
 
 
 def _segments(rows: Sequence[Row]) -> Iterator[Segment]:

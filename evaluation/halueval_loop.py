@@ -10,9 +10,9 @@ from evaluation.halueval_prompt import Pick, Place, read_pick
 from evaluation.llm_evidence import verify
 from proxy.claims.segment import segment
 from proxy.correction.revise import revision
+from proxy.engine import judging
 from proxy.errors import UpstreamConnectionError, UpstreamError
 from proxy.protocols import LLM, Checker, Retriever
-from proxy.steps import judge
 from proxy.types import Attempt, Chat, Reply, Verdict
 
 _STOPS = frozenset({401, 403, 404, 429})
@@ -100,4 +100,4 @@ async def _check(reply: Reply, pick: Pick, question: Question, parts: Parts) -> 
 def _best(picks: list[Pick], attempts: list[Attempt]) -> int:
     """The proxy's rule (`judge.best`) over the rounds whose choice can be read; the first where none can."""
     readable = [at for at, pick in enumerate(picks) if pick.choice is not None]
-    return readable[judge.best([attempts[at] for at in readable])] if readable else 0
+    return readable[judging.best([attempts[at] for at in readable])] if readable else 0

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from proxy.commands.compose import load_library
+from proxy.engine.verifier import Verifier
 from proxy.errors import CheckError
 from proxy.protocols import Checker, Retriever
 from proxy.retrieval import retriever
 from proxy.settings import Settings
 from proxy.types import Claim, Evidence, Finding, Passage
-from proxy.verify import Verifier
 
 _PATIENCE = 24 * 3600.0
 """Seconds that the claims of one reply may take: a table waits where a client would not."""

@@ -9,7 +9,7 @@ from itertools import islice
 
 from evaluation.refchecker import Context, Response, Setting
 from proxy.claims.decompose.locate import spelt
-from proxy.steps.judge import decide
+from proxy.engine.judging import decide
 from proxy.types import Claim, Evidence, Judgement, Pair, Passage, Verdict
 
 _LONGEST = 5

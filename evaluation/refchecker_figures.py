@@ -15,7 +15,7 @@ from evaluation.estimates import Estimates, estimate
 from evaluation.markdown import table
 from evaluation.metrics import Figures, Flags, Floats, Indexes
 from evaluation.refchecker_checked import Checked
-from proxy.steps.aggregate import major, scalar, strict
+from proxy.engine.judging import major, scalar, strict
 from proxy.types import Verdict
 
 _CODES = (Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)

@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.markdown import rounded, shown, table
 from evaluation.refchecker import SETTINGS, Response, Setting
-from proxy.steps.aggregate import major, scalar, shares, strict
+from proxy.engine.judging import major, scalar, shares, strict
 from proxy.types import Verdict
 
 ALL = "all"

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from proxy.asked import Asked
 from proxy.chat import ChatService
 from proxy.citation_checks import CitationService
+from proxy.engine.context import AppContext
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError, VouchError
 from proxy.gate import Gate
 from proxy.middleware import CancelOnDisconnect, Keys, RequestId, bearer
@@ -29,7 +30,6 @@ from proxy.openai_api.profiles import HEADER
 from proxy.openai_api.request import RequestOptions, parse_body, parse_chat
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import asked
-from proxy.parts import Parts
 from proxy.raw import Relayed
 from proxy.responses import ResponseService
 from proxy.settings import Settings
@@ -45,7 +45,7 @@ FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
 """Routes under `/v1/` that are passed to the upstream that the body's `model` names."""
 
 
-def create_app(parts: Parts, settings: Settings) -> Starlette:
+def create_app(parts: AppContext, settings: Settings) -> Starlette:
     """The application over parts that are ready. They are closed when it shuts down."""
     gate = Gate(settings.server.max_concurrency, settings.server.max_queue)
     chats, citations = ChatService(parts, settings, gate), CitationService(parts, settings, gate)
@@ -84,7 +84,7 @@ def create_app(parts: Parts, settings: Settings) -> Starlette:
 class Endpoints:
     """One method per route."""
 
-    parts: Parts
+    parts: AppContext
     settings: Settings
     chats: ChatService
     replies: ResponseService

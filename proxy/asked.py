@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from proxy.citations.warning import WARNING
+from proxy.engine.context import Model
+from proxy.engine.pipeline import Options
+from proxy.engine.reply_stream import DeliveryPolicy
+from proxy.engine.verifier import Verifier
 from proxy.errors import RequestError
 from proxy.openai_api.profiles import PROFILES, Profile
 from proxy.openai_api.request import ChatRequest, RequestOptions
 from proxy.openai_api.response import Dress
-from proxy.parts import Model
-from proxy.pipeline import Options
 from proxy.protocols import Checker
-from proxy.replying import Manner
 from proxy.settings import Settings
 from proxy.sources import Sources
 from proxy.types import CitationStyle, OnUnsupported, Passage, ProfileName, ReplyFormat, StreamMode
-from proxy.verify import Verifier
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ class Asked:
             documents=sources.passages,
         )
 
-    def manner(self, request: ChatRequest, model: Model, dress: Dress) -> Manner:
+    def manner(self, request: ChatRequest, model: Model, dress: Dress) -> DeliveryPolicy:
         """How the reply is let go. What may not be touched, or is to be read as a whole, waits for its end;
         so does a reply to a client that doesn't stream."""
         correcting = request.stream and self.correcting
@@ -132,7 +132,7 @@ class Asked:
             mode = "buffer"
         if mode == "passthrough":
             dress = replace(dress, style="none", sign="")
-        return Manner(
+        return DeliveryPolicy(
             mode=mode,
             dress=dress,
             corrections=self.rounds if correcting and mode == "sentence" and request.choices == 1 else 0,

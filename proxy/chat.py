@@ -13,16 +13,16 @@ from starlette.responses import JSONResponse, Response
 
 from proxy.aio import closing
 from proxy.asked import Asked
+from proxy.engine.context import AppContext, Model
+from proxy.engine.pipeline import Answer, Pipeline
+from proxy.engine.reply_stream import ReplyStream
 from proxy.gate import Gate
 from proxy.openai_api.models import find_model
 from proxy.openai_api.request import ChatRequest
 from proxy.openai_api.response import choices, completion
 from proxy.openai_api.stream import Chunks
-from proxy.parts import Model, Parts
-from proxy.pipeline import Answer, Pipeline
 from proxy.protocols import LLM
 from proxy.raw import raw
-from proxy.replying import Replying
 from proxy.settings import Settings
 from proxy.sources import open_sources
 from proxy.types import Passage
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 class ChatService:
     """Answers chats with the parts there are, as the settings and each request's own options say."""
 
-    parts: Parts
+    parts: AppContext
     settings: Settings
     gate: Gate
 
@@ -71,7 +71,7 @@ class ChatService:
             pipeline = Pipeline(llm, asked.verifier(model, sources), asked.pipeline_options(request.format))
             dress = asked.dress(sources, self._url_of(base_url))
             manner = asked.manner(request, model, dress)
-            async with closing(Replying(request.chat, pipeline, manner).events()) as events:
+            async with closing(ReplyStream(request.chat, pipeline, manner).events()) as events:
                 async for one in events:
                     if not isinstance(one, Answer):
                         yield one

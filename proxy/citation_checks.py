@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from proxy.asked import Asked
 from proxy.citations.report import CitationOptions, check_citations
+from proxy.engine.context import AppContext
 from proxy.gate import Gate
 from proxy.openai_api.citations import CheckRequest, report_object
 from proxy.openai_api.models import find_model
 from proxy.openai_api.request import RequestOptions
-from proxy.parts import Parts
 from proxy.settings import Settings
 from proxy.types import Json
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 class CitationService:
     """Checks citations with the parts there are, in the places that chats have too."""
 
-    parts: Parts
+    parts: AppContext
     settings: Settings
     gate: Gate
 

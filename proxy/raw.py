@@ -9,12 +9,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from proxy.aio import closing
+from proxy.engine.context import Model
 from proxy.errors import VouchError
 from proxy.gate import Gate
 from proxy.openai_api.errors import error_object
 from proxy.openai_api.request import ChatRequest
 from proxy.openai_api.stream import DONE, event
-from proxy.parts import Model
 from proxy.types import Json
 from proxy.upstream.endpoint import Forwarded
 from proxy.wire import EVENT_STREAM, UNBUFFERED, EventStream

@@ -10,16 +10,16 @@ from starlette.responses import JSONResponse, Response
 
 from proxy.aio import closing
 from proxy.chat import ChatService, last
+from proxy.engine.context import Model
+from proxy.engine.pipeline import Answer
+from proxy.engine.reply_stream import Fields, Progress, Shown
 from proxy.openai_api.models import find_model
 from proxy.openai_api.request import RAW, ChatRequest
 from proxy.openai_api.response import Choice
 from proxy.openai_api.responses.items import text_of
 from proxy.openai_api.responses.response import Envelope
 from proxy.openai_api.responses.stream import ResponseChunks, event, response
-from proxy.parts import Model
-from proxy.pipeline import Answer
 from proxy.protocols import LLM
-from proxy.replying import Fields, Progress, Shown
 from proxy.types import Draft, Json
 from proxy.upstream.completion import Completion, Streamed, to_reply
 from proxy.wire import Answered, Happening, streamed

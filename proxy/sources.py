@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proxy.engine.context import AppContext
 from proxy.errors import RequestError
 from proxy.openai_api.request import ChatRequest, RequestDocument
 from proxy.openai_api.sources import request_documents
-from proxy.parts import Parts
 from proxy.protocols import Retriever
 from proxy.retrieval.fusion import MergedRetriever
 from proxy.settings import Retrieval
@@ -25,7 +25,7 @@ class Sources:
     passages: Mapping[int, tuple[Passage, ...]] = field(default_factory=dict)
 
 
-async def open_sources(parts: Parts, settings: Retrieval, request: ChatRequest) -> Sources:
+async def open_sources(parts: AppContext, settings: Retrieval, request: ChatRequest) -> Sources:
     """As the request asks, else as configured. `documents` without a word on `evidence` mean those alone.
 
     Raises `RequestError` where they are too long.
@@ -41,7 +41,7 @@ async def open_sources(parts: Parts, settings: Retrieval, request: ChatRequest) 
 
 
 async def _brought(
-    parts: Parts, documents: Sequence[Document], mode: RetrievalMode, asked: EvidenceSource
+    parts: AppContext, documents: Sequence[Document], mode: RetrievalMode, asked: EvidenceSource
 ) -> Sources:
     brought = await parts.over_documents(documents, mode)
     numbers = {one.id: one.number for one in documents if one.number is not None}

@@ -12,13 +12,13 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from proxy.aio import closing
+from proxy.engine.pipeline import Answer
+from proxy.engine.reply_stream import Fields, Progress, Shown
 from proxy.errors import VouchError
 from proxy.openai_api.errors import error_object
 from proxy.openai_api.profiles import Profile
 from proxy.openai_api.response import Choice, usage
 from proxy.openai_api.stream import DONE, Chunks, event
-from proxy.pipeline import Answer
-from proxy.replying import Fields, Progress, Shown
 from proxy.types import Json
 
 log = logging.getLogger(__name__)

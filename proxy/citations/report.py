@@ -20,12 +20,12 @@ from proxy.citations.faithfulness import (
 )
 from proxy.claims.context import contexts
 from proxy.claims.segment import segment
+from proxy.engine import judging
+from proxy.engine.verifier import together
 from proxy.errors import CheckError, RequestError
 from proxy.protocols import Checker
-from proxy.steps import judge
 from proxy.text.words import Nearest, nearest
 from proxy.types import Document, Evidence, Judgement, Passage
-from proxy.verify import together
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ class _Check:
         """One judgement per group of documents."""
         claim, context = self.statements[at].claim, self.contexts[at]
         joined = ([self.evidence[number] for number in group] for group in groups)
-        pairs = [judge.pair(claim, evidence, context, self.question) for evidence in joined]
+        pairs = [judging.pair(claim, evidence, context, self.question) for evidence in joined]
         return await self.checker.check(pairs) if pairs else ()
 
 

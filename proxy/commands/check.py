@@ -14,10 +14,10 @@ from rich.text import Text
 from proxy.asked import Asked
 from proxy.commands.compose import compose
 from proxy.config import load
+from proxy.engine.context import AppContext
+from proxy.engine.pipeline import Pipeline
 from proxy.errors import RequestError
 from proxy.openai_api.response import Choice, choice
-from proxy.parts import Parts
-from proxy.pipeline import Pipeline
 from proxy.settings import Settings
 from proxy.sources import Sources
 from proxy.types import Draft, Json, Outcome, Usage, Verdict
@@ -55,7 +55,7 @@ def run(text: str, config: Path | None, overrides: dict[str, Any], question: str
         sys.exit(NONFACTUAL_EXIT)
 
 
-async def check(parts: Parts, settings: Settings, text: str, question: str) -> Choice:
+async def check(parts: AppContext, settings: Settings, text: str, question: str) -> Choice:
     """The text as the proxy would return it, were it an upstream's reply; there is nobody to re-prompt."""
     model = next(iter(parts.models.values()))
     asked = Asked(settings)

@@ -14,8 +14,8 @@ from index_builder.build import WindowedEncoder, passage_tokens
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.commands.checkers import Checkers, load_checkers
+from proxy.engine.context import AppContext, Model, RequestCorpus
 from proxy.errors import ConfigError
-from proxy.parts import Brought, Model, Parts
 from proxy.protocols import LLM, Extractor, Retriever
 from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.retrieval.chunks import chunk
@@ -69,7 +69,7 @@ def load_library(settings: Settings) -> Library:
     return Library(open_corpus(index), encoder, search_thread())
 
 
-def compose(settings: Settings) -> Parts:
+def compose(settings: Settings) -> AppContext:
     """Everything that the settings describe. Raises `ConfigError`, `BrokenIndexError`."""
     for upstream in settings.upstreams:
         if upstream.model not in DESCRIPTIONS:
@@ -84,7 +84,7 @@ def compose(settings: Settings) -> Parts:
     return replace(parts, close=close)
 
 
-def make_parts(settings: Settings, library: Library) -> Parts:
+def make_parts(settings: Settings, library: Library) -> AppContext:
     """The parts over a library that is loaded; it stays its owner's to close."""
     # Documents of one request may take long to encode: the searches of all others must not wait for that.
     holding = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents")
@@ -94,10 +94,10 @@ def make_parts(settings: Settings, library: Library) -> Parts:
     def over(corpus: Corpus, mode: RetrievalMode) -> Retriever:
         return retriever(corpus, library.encoder, mode, thread=library.thread, threshold=threshold)
 
-    async def over_documents(documents: Sequence[Document], mode: RetrievalMode) -> Brought:
+    async def over_documents(documents: Sequence[Document], mode: RetrievalMode) -> RequestCorpus:
         loop = asyncio.get_running_loop()
         passages, corpus = await loop.run_in_executor(holding, hold, documents)
-        return Brought(over(corpus, mode), passages)
+        return RequestCorpus(over(corpus, mode), passages)
 
     def hold(documents: Sequence[Document]) -> tuple[tuple[Passage, ...], Corpus]:
         passages = tuple(
@@ -118,7 +118,7 @@ def make_parts(settings: Settings, library: Library) -> Parts:
         checkers.close()
         holding.shutdown(wait=True, cancel_futures=True)
 
-    return Parts(models, retrievers, library.corpus.passages, over_documents, close)
+    return AppContext(models, retrievers, library.corpus.passages, over_documents, close)
 
 
 def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> dict[str, Model]:

@@ -26,7 +26,7 @@ from proxy.correction.reprompt import (
     with_turns,
     written,
 )
-from proxy.steps.judge import decisive
+from proxy.engine.judging import decisive
 from proxy.text.delimiters import LENGTH, delimiter_for
 from proxy.text.language import language_of
 from proxy.types import Attempt, Chat, Finding, Language, Verdict

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from proxy.engine.context import Model
 from proxy.errors import NotFoundError
 from proxy.openai_api.request import RAW
-from proxy.parts import Model
 from proxy.types import Json
 
 CREATED = 1_767_225_600

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from proxy.citations.place import Annotated, Located, Reference, annotate
+from proxy.engine.judging import decisive, shares, verdict_of
+from proxy.engine.pipeline import Answer
 from proxy.errors import VerificationError
-from proxy.pipeline import Answer
-from proxy.steps.aggregate import shares, verdict_of
-from proxy.steps.judge import decisive
 from proxy.types import (
     Aggregation,
     Attempt,

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.citations.draft_reader import reader
+from proxy.engine.pipeline import Answer
 from proxy.openai_api.profiles import PROFILES
 from proxy.openai_api.response import Dress, choices, completion
 from proxy.openai_api.stream import Chunks
-from proxy.pipeline import Answer
 from proxy.types import (
     Attempt,
     CitationStyle,

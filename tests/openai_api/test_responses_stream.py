@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from proxy.engine.pipeline import Answer
 from proxy.errors import UpstreamError
 from proxy.openai_api.response import Choice
 from proxy.openai_api.responses.response import Envelope, asked
 from proxy.openai_api.responses.stream import ResponseChunks, event, response
-from proxy.pipeline import Answer
 from proxy.types import Attempt, Draft, Json, Outcome, Reply, Usage
 from tests.http.responding import check_events, deltas, of
 

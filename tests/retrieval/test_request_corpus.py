@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from proxy.commands.compose import Library, make_parts
-from proxy.parts import Parts
+from proxy.engine.context import AppContext
 from proxy.retrieval import open_corpus, search_thread
 from proxy.retrieval.index_files import open_index
 from proxy.settings import Settings
@@ -22,7 +22,7 @@ FACT = "The lighthouse of Varnholm was finished in 1874 and is 41 metres high."
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
     """The application over a small index; large documents want an encoder that takes no time."""
     out = tmp_path_factory.mktemp("animals") / "index"
     build_index(out)
@@ -36,7 +36,7 @@ def documents(texts: Sequence[str]) -> list[Document]:
 
 
 async def search(
-    parts: Parts, given: Sequence[Document], mode: RetrievalMode, query: str = FACT, k: int = 5
+    parts: AppContext, given: Sequence[Document], mode: RetrievalMode, query: str = FACT, k: int = 5
 ) -> tuple[Evidence, ...]:
     brought = await parts.over_documents(given, mode)
     [found] = await brought.retriever.search([query], k)
@@ -47,19 +47,19 @@ async def search(
 @each_mode
 @pytest.mark.parametrize("text", ["", " ", "\n\t \u3000\n"])
 async def test_nothing_but_white_space_is_nothing_to_find(
-    parts: Parts, mode: RetrievalMode, text: str
+    parts: AppContext, mode: RetrievalMode, text: str
 ) -> None:
     assert await search(parts, documents([text]), mode) == ()
     assert await search(parts, documents([text, FACT, text]), mode) != ()
 
 
 @each_mode
-async def test_no_documents_at_all(parts: Parts, mode: RetrievalMode) -> None:
+async def test_no_documents_at_all(parts: AppContext, mode: RetrievalMode) -> None:
     assert await search(parts, [], mode) == ()
 
 
 @each_mode
-async def test_a_thousand_tiny_documents(parts: Parts, mode: RetrievalMode) -> None:
+async def test_a_thousand_tiny_documents(parts: AppContext, mode: RetrievalMode) -> None:
     texts = [f"Lamp {at} is blue." for at in range(1, 1000)]
     found = await search(parts, documents([*texts, FACT]), mode)
     assert found[0].passage.document_id == "d1000"
@@ -67,7 +67,7 @@ async def test_a_thousand_tiny_documents(parts: Parts, mode: RetrievalMode) -> N
 
 
 @each_mode
-async def test_one_document_of_200_000_characters(parts: Parts, mode: RetrievalMode) -> None:
+async def test_one_document_of_200_000_characters(parts: AppContext, mode: RetrievalMode) -> None:
     filler = "".join(f"Boat {at} left the harbour at noon. " for at in range(6000))[:200_000]
     at = filler.index("Boat 3000 ")
     text = f"{filler[:at]}{FACT} {filler[at:]}"
@@ -76,32 +76,32 @@ async def test_one_document_of_200_000_characters(parts: Parts, mode: RetrievalM
     assert all(text[one.passage.start : one.passage.end] == one.passage.text for one in found)
 
 
-async def test_a_document_without_a_space_or_a_word(parts: Parts) -> None:
+async def test_a_document_without_a_space_or_a_word(parts: AppContext) -> None:
     odd = ["x" * 5_000, "?!" * 500, "\u200b\u200b", "👩‍👩‍👧‍👦" * 50, "城" * 2_000]
     found = await search(parts, documents([*odd, FACT]), "hybrid", k=3)
     assert found[0].passage.text == FACT
 
 
-async def test_the_same_text_twice_keeps_its_two_documents(parts: Parts) -> None:
+async def test_the_same_text_twice_keeps_its_two_documents(parts: AppContext) -> None:
     found = await search(parts, documents([FACT, FACT]), "dense")
     assert {one.passage.document_id for one in found} == {"d1", "d2"}
     assert len({one.passage.id for one in found}) == 2
 
 
-async def test_documents_of_one_id_are_told_apart(parts: Parts) -> None:
+async def test_documents_of_one_id_are_told_apart(parts: AppContext) -> None:
     same = [Document("d", "One", FACT), Document("d", "Two", "Boats leave the harbour at noon.")]
     found = await search(parts, same, "lexical", "lighthouse harbour")
     assert {one.passage.title for one in found} == {"One", "Two"}
 
 
-async def test_no_passage_reaches_over_two_sections(parts: Parts) -> None:
+async def test_no_passage_reaches_over_two_sections(parts: AppContext) -> None:
     text = f"Boats leave at noon.\n\n{FACT}"
     document = Document("d", "Guide", text, sections=((text.index(FACT), ""),))
     found = await search(parts, [document], "lexical", "Varnholm noon")
     assert sorted(one.passage.text for one in found) == ["Boats leave at noon.", FACT]
 
 
-async def test_searches_over_documents_do_not_change_the_corpus(parts: Parts) -> None:
+async def test_searches_over_documents_do_not_change_the_corpus(parts: AppContext) -> None:
     before = len(parts.passages)
     await search(parts, documents([FACT]), "hybrid")
     assert len(parts.passages) == before

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
+from proxy.engine.pipeline import Answer
 from proxy.errors import UpstreamError
 from proxy.openai_api.errors import error_object
 from proxy.openai_api.response import Choice, message_fields, usage
 from proxy.openai_api.responses.items import Status, calls_of, flat, new_id, reasoning_of, text_of
 from proxy.openai_api.responses.response import Envelope, ending, unknown, usage_object
 from proxy.openai_api.responses.writers import CallWriter, MessageWriter, ReasoningWriter, Writer
-from proxy.pipeline import Answer
 from proxy.types import Json
 
 

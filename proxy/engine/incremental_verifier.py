@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from proxy.aio import closing
 from proxy.claims.continuations import Read
 from proxy.claims.incremental import Incremental, Settled
+from proxy.engine.verifier import Verified, Verifier
 from proxy.errors import UpstreamError
 from proxy.types import Attempt, Claim, Draft, Finding, Json, Reply
 from proxy.upstream.completion import Completion, to_reply
-from proxy.verify import Verified, Verifier
 
 _MAX_CHECKS = 8
 """Pieces of the replies that are checked at once; the upstream is not read on while there are more."""
@@ -113,7 +113,7 @@ class _Choice:
         return Attempt(draft, reply.usage, self.all_findings, self.error, self.malformed)
 
 
-class Writing:
+class IncrementalVerifier:
     """One call's chunks, checked as they come. `events` may be gone through once; then `written` is there.
 
     Args:

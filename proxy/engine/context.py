@@ -31,7 +31,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class RequestCorpus:
     """Documents that came with a request, as passages, searchable."""
 
     retriever: Retriever
@@ -39,12 +39,12 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class AppContext:
     """Everything behind the HTTP application. The first of `models` is the default."""
 
     models: Mapping[str, Model]
     retrievers: Mapping[RetrievalMode, Retriever]
     passages: Passages
-    over_documents: Callable[[Sequence[Document], RetrievalMode], Awaitable[Brought]]
+    over_documents: Callable[[Sequence[Document], RetrievalMode], Awaitable[RequestCorpus]]
     """Makes documents that came with a request searchable; there may be none."""
     close: Callable[[], Awaitable[None]]

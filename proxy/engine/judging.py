@@ -1,12 +1,17 @@
-"""From judgements to findings, and from attempts to the best one."""
+"""From judgements to findings, and from attempts to the best one.
+
+Verdicts of many claims as one: of a sentence's parts, of a reply's claims (RefChecker section 3.4).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 
 from proxy.types import (
+    Aggregation,
     Attempt,
     Claim,
     Evidence,
@@ -164,3 +169,84 @@ def _usage(evidence: Sequence[Evidence]) -> Usage:
 
 def _best_first(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     return tuple(sorted(evidence, key=lambda one: -one.judgement.score if one.judgement else 0.0))
+
+
+_WORST_FIRST = (Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED, Verdict.SUPPORTED)
+_SCALAR = {Verdict.SUPPORTED: 1, Verdict.UNSUPPORTED: 0, Verdict.CONTRADICTED: -1}
+
+
+def strict(verdicts: Iterable[Verdict]) -> Verdict:
+    """The worst: contradicted where any is, else unsupported where any is, else supported.
+
+    RefChecker's strict rule. What differs: a claim that could not be checked leaves a whole that nothing
+    fails UNVERIFIED. Nothing that could be checked at all makes NOT_CHECKABLE (there: "Abstain").
+    """
+    said = set(verdicts)
+    return next((verdict for verdict in _WORST_FIRST if verdict in said), Verdict.NOT_CHECKABLE)
+
+
+def major(verdicts: Iterable[Verdict]) -> Verdict:
+    """The most frequent, of equally frequent ones the worst. RefChecker's majority vote."""
+    counts = Counter(verdicts)
+    worst_first = [verdict for verdict in _WORST_FIRST if counts[verdict]]
+    return max(worst_first, key=lambda verdict: counts[verdict], default=Verdict.NOT_CHECKABLE)
+
+
+def shares(verdicts: Iterable[Verdict]) -> dict[Verdict, float]:
+    """How much of what was checked has each of the three verdicts, zeros where nothing was. RefChecker's soft
+    rule."""
+    counts = Counter(verdict for verdict in verdicts if verdict in _SCALAR)
+    return {verdict: counts[verdict] / max(1, counts.total()) for verdict in _SCALAR}
+
+
+def scalar(verdicts: Iterable[Verdict]) -> float | None:
+    """The mean of 1 for supported, 0 for unsupported, -1 for contradicted; None where nothing was checked."""
+    values = [_SCALAR[verdict] for verdict in verdicts if verdict in _SCALAR]
+    return sum(values) / len(values) if values else None
+
+
+_RULES: Mapping[Aggregation, Callable[[Iterable[Verdict]], Verdict]] = {
+    "strict": strict,
+    "soft": strict,
+    "major": major,
+}
+
+
+def verdict_of(verdicts: Iterable[Verdict], rule: Aggregation) -> Verdict:
+    """The one verdict of many. `soft` has shares beside it, and the strict one: half a sentence that holds
+    makes no sentence that does."""
+    return _RULES[rule](verdicts)
+
+
+def combined(claim: Claim, parts: Sequence[Finding], rule: Aggregation) -> Finding:
+    """The finding of a sentence out of those of its parts; it cites what they cite.
+
+    Its score is that of the least sure part; with `soft` and `major` the share of the parts that hold.
+    """
+    verdict = verdict_of((part.verdict for part in parts), rule)
+    checked = [part for part in parts if part.verdict is not Verdict.NOT_CHECKABLE]
+    least = min((part.score for part in checked), default=0.0)
+    score = least if rule == "strict" else shares(part.verdict for part in checked)[Verdict.SUPPORTED]
+    cited = _once(chain.from_iterable(part.cited for part in parts)) if verdict is Verdict.SUPPORTED else ()
+    return Finding(
+        claim,
+        verdict,
+        score,
+        _once(chain.from_iterable(_decisive(parts, verdict))),
+        cited,
+        sum((part.usage for part in parts), Usage()),
+        tuple(parts),
+    )
+
+
+def _decisive(parts: Sequence[Finding], verdict: Verdict) -> list[tuple[Evidence, ...]]:
+    """The parts' evidence, that of the parts first which made the verdict what it is."""
+    return [part.evidence for part in sorted(parts, key=lambda part: part.verdict is not verdict)]
+
+
+def _once(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Each passage once, as it was met first."""
+    found: dict[str, Evidence] = {}
+    for one in evidence:
+        found.setdefault(one.passage.id, one)
+    return tuple(found.values())

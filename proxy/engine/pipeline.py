@@ -15,9 +15,10 @@ from proxy.citations.draft_reader import read_draft, reader
 from proxy.correction.revise import revision
 from proxy.correction.rewrite import read_rewrites, rewrite
 from proxy.correction.splice import spliced, without
+from proxy.engine import judging
+from proxy.engine.verifier import Verifier, together
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
-from proxy.steps import judge
 from proxy.types import (
     Attempt,
     Chat,
@@ -29,7 +30,6 @@ from proxy.types import (
     ReplyFormat,
     Usage,
 )
-from proxy.verify import Verifier, together
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class Pipeline:
                 break
             written = reply.usage if following is reply.drafts[0] else attempts[-1].usage
             attempts.append(await self.check(following, written, chat.question, until))
-        best = judge.best(attempts)
+        best = judging.best(attempts)
         trimmed = await self._trimmed(attempts[best], chat.question, until)
         checked = [*attempts, trimmed] if trimmed else attempts
         checking = (finding.usage for attempt in checked for finding in attempt.findings)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from proxy.engine.pipeline import Options, Pipeline
+from proxy.engine.verifier import Verifier
 from proxy.errors import CheckError, RetrievalError, UpstreamConnectionError, UpstreamError
-from proxy.pipeline import Options, Pipeline
 from proxy.types import (
     Chat,
     Claim,
@@ -26,7 +27,6 @@ from proxy.types import (
     Usage,
     Verdict,
 )
-from proxy.verify import Verifier
 
 CHAT = Chat({"messages": [{"role": "user", "content": "What of it?"}]}, question="What of it?")
 

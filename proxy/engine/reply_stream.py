@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from proxy.aio import closing
 from proxy.citations.draft_reader import reader, untouched
 from proxy.correction.continuation import Overlap, continuation
+from proxy.engine.incremental_verifier import Begun, Checked, Delta, IncrementalVerifier, Written
+from proxy.engine.pipeline import Answer, Pipeline
+from proxy.engine.verifier import together
 from proxy.errors import VerificationError
 from proxy.openai_api.response import Dress
-from proxy.pipeline import Answer, Pipeline
 from proxy.types import Attempt, Chat, Draft, Finding, Json, Outcome, Reply, StreamMode, Usage, Verdict
-from proxy.verify import together
-from proxy.writing import Begun, Checked, Delta, Writing, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ Event = Shown | Fields | Progress | Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class DeliveryPolicy:
     """How a reply is let go.
 
     `mode` is decided: never `auto`. `corrections` are how often a stream may be taken back to its last claim
@@ -63,13 +63,13 @@ class Manner:
     max_size: int = 20_000_000
 
 
-class Replying:
+class ReplyStream:
     """The answer to one chat, in the making.
 
     `pipeline.llm` is streamed from, unless the reply is JSON, which is read as a whole.
     """
 
-    def __init__(self, chat: Chat, pipeline: Pipeline, manner: Manner) -> None:
+    def __init__(self, chat: Chat, pipeline: Pipeline, manner: DeliveryPolicy) -> None:
         self._chat = chat
         self._pipeline = pipeline
         self._manner = manner
@@ -119,10 +119,10 @@ class Replying:
             asked = continuation(self._chat, begun.text, failed, prefill=self._manner.prefill)
             chunks = _without_repetition(self._pipeline.llm.stream(asked), Overlap(begun.text))
 
-    def _written(self, chunks: AsyncIterator[Json], begun: Begun) -> Writing:
+    def _written(self, chunks: AsyncIterator[Json], begun: Begun) -> IncrementalVerifier:
         pipeline = self._pipeline
         live = self._manner.mode == "passthrough"
-        return Writing(
+        return IncrementalVerifier(
             chunks,
             pipeline.verifier,
             untouched if live else reader(pipeline.verifier.citations, pipeline.options.sign),

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from proxy.engine.pipeline import Options, Pipeline
+from proxy.engine.reply_stream import DeliveryPolicy, ReplyStream
+from proxy.engine.verifier import Verifier
 from proxy.openai_api.response import Dress
-from proxy.pipeline import Options, Pipeline
-from proxy.replying import Manner, Replying
 from proxy.types import Chat, Evidence, Json, Judgement, Pair, Passage, Reply, Usage, Verdict
-from proxy.verify import Verifier
 from proxy.wire import Happening, streamed
 
 PASSAGE = Passage("p", "d", "Title", "", "Rome is a city.", "https://example.org", 0, 15)
@@ -80,8 +80,8 @@ async def test_a_judgement_is_paid_for_once_however_often_a_stream_is_corrected(
         "London is old now.",
     )
     pipeline = Pipeline(script, Verifier(Shelf(), judge), Options())
-    manner = Manner("sentence", Dress(url_of=lambda _: "u"), corrections=2)
-    (outcome,) = (await Replying(Chat({"messages": []}), pipeline, manner).answer()).outcomes
+    manner = DeliveryPolicy("sentence", Dress(url_of=lambda _: "u"), corrections=2)
+    (outcome,) = (await ReplyStream(Chat({"messages": []}), pipeline, manner).answer()).outcomes
     assert outcome.answer.draft.text == "Rome is a city here. Paris is old now. London is old now."
     assert (len(outcome.attempts), outcome.best) == (3, 2)
     assert outcome.usage == Usage(judge.asked, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.steps import judge
+from proxy.engine import judging
 from proxy.types import (
     PAGE_BREAK,
     Attempt,
@@ -58,67 +58,67 @@ def test_entailment_goes_before_failure_before_contradiction(
     verdicts: list[Verdict | None], expected: Verdict
 ) -> None:
     judged = [evidence(str(n), verdict) for n, verdict in enumerate(verdicts)]
-    finding = judge.decide(CLAIM, judged)
+    finding = judging.decide(CLAIM, judged)
     assert finding.verdict is expected
     assert bool(finding.cited) == (expected is S)
 
 
 def test_a_passage_far_less_sure_than_the_surest_is_not_cited() -> None:
-    finding = judge.decide(CLAIM, [evidence("a", S, 0.6), evidence("b", S, 0.95)])
+    finding = judging.decide(CLAIM, [evidence("a", S, 0.6), evidence("b", S, 0.95)])
     assert [one.passage.id for one in finding.cited] == ["b"]
 
 
 def test_only_supporting_passages_are_cited_the_surest_first() -> None:
-    finding = judge.decide(CLAIM, [evidence("a", S, 0.8), evidence("b", U, 0.2), evidence("c", S, 0.9)])
+    finding = judging.decide(CLAIM, [evidence("a", S, 0.8), evidence("b", U, 0.2), evidence("c", S, 0.9)])
     assert [one.passage.id for one in finding.cited] == ["c", "a"]
     assert finding.score == 0.9
     assert finding.usage == Usage(3, 6)
 
 
 def test_a_claim_that_two_passages_carry_together_cites_both() -> None:
-    alone = judge.decide(CLAIM, [evidence("a", U), evidence("b", U), evidence("c", U)])
-    joined = judge.carried_together(alone, judge.all_of(alone), [Judgement(S, 0.7)])
+    alone = judging.decide(CLAIM, [evidence("a", U), evidence("b", U), evidence("c", U)])
+    joined = judging.carried_together(alone, judging.all_of(alone), [Judgement(S, 0.7)])
     said = [Judgement(U, 0.1, usage=Usage(5, 0)), Judgement(S, 0.8), Judgement(S, 0.6)]
-    together = judge.carried_together(joined, judge.pairs_of(joined), said)
+    together = judging.carried_together(joined, judging.pairs_of(joined), said)
     assert together.verdict is S
     assert [one.passage.id for one in together.cited] == ["a", "c"]
     assert together.usage == Usage(8, 6)
 
 
 def test_only_what_no_passage_decides_alone_is_joined() -> None:
-    assert judge.all_of(judge.decide(CLAIM, [evidence("a", U)])) == []
-    assert judge.all_of(judge.decide(CLAIM, [evidence("a", U), evidence("b", C)])) == []
-    sure = judge.decide(CLAIM, [evidence(name, S) for name in "abc"])
-    assert (judge.all_of(sure), judge.pairs_of(sure)) == ([], [])
+    assert judging.all_of(judging.decide(CLAIM, [evidence("a", U)])) == []
+    assert judging.all_of(judging.decide(CLAIM, [evidence("a", U), evidence("b", C)])) == []
+    sure = judging.decide(CLAIM, [evidence(name, S) for name in "abc"])
+    assert (judging.all_of(sure), judging.pairs_of(sure)) == ([], [])
 
 
 def test_of_the_upstreams_citations_those_that_hold_are_kept_however_unsure() -> None:
-    finding = judge.decide(CLAIM, [evidence("a", S, 0.9), evidence("b", S, 0.6), evidence("c", U, 0.1)])
+    finding = judging.decide(CLAIM, [evidence("a", S, 0.9), evidence("b", S, 0.6), evidence("c", U, 0.1)])
     own = {"doc-b", "doc-c"}
-    verified = judge.with_citations(finding, own, "verify")
+    verified = judging.with_citations(finding, own, "verify")
     assert [one.passage.id for one in verified.cited] == ["a", "b"]
     assert verified.claimed == ()
-    merged = judge.with_citations(finding, own, "merge")
+    merged = judging.with_citations(finding, own, "merge")
     assert [one.passage.id for one in merged.cited] == ["a", "b"]
     assert [one.passage.id for one in merged.claimed] == ["c"]
-    assert judge.with_citations(finding, own, "replace") == finding
+    assert judging.with_citations(finding, own, "replace") == finding
 
 
 def test_a_citation_that_is_merged_supports_nothing() -> None:
-    merged = judge.with_citations(judge.decide(CLAIM, [evidence("a", U, 0.4)]), {"doc-a"}, "merge")
+    merged = judging.with_citations(judging.decide(CLAIM, [evidence("a", U, 0.4)]), {"doc-a"}, "merge")
     assert (merged.verdict, merged.cited) == (U, ())
     assert [one.passage.id for one in merged.claimed] == ["a"]
 
 
 def test_joined_passages_that_do_not_carry_it_change_nothing_but_the_cost() -> None:
-    alone = judge.decide(CLAIM, [evidence("a", U), evidence("b", U)])
+    alone = judging.decide(CLAIM, [evidence("a", U), evidence("b", U)])
     for verdict in (U, C, X):
-        said = judge.carried_together(alone, [alone.evidence], [Judgement(verdict)])
+        said = judging.carried_together(alone, [alone.evidence], [Judgement(verdict)])
         assert (said.verdict, said.cited) == (U, ())
 
 
 def test_joined_evidence_holds_every_passage() -> None:
-    asked = judge.pair(CLAIM, [evidence("a"), evidence("b")], "before", "why?")
+    asked = judging.pair(CLAIM, [evidence("a"), evidence("b")], "before", "why?")
     assert (asked.context, asked.question) == ("before", "why?")
     assert [(one.title, one.evidence) for one in asked.alone()] == [
         ("Title a", "Text a."),
@@ -141,4 +141,4 @@ def test_joined_evidence_holds_every_passage() -> None:
     ],
 )
 def test_the_best_attempt_has_the_fewest_claims_that_do_not_hold(attempts: list[Attempt], best: int) -> None:
-    assert judge.best(attempts) == best
+    assert judging.best(attempts) == best

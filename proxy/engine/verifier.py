@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from proxy.claims.context import contexts, needs_context, query
+from proxy.engine import judging
+from proxy.engine.judging import combined
 from proxy.errors import CheckError, RetrievalError
 from proxy.protocols import Checker, Extractor, Retriever
-from proxy.steps import judge
-from proxy.steps.aggregate import combined
 from proxy.text.words import Nearest, nearest
 from proxy.types import (
     Aggregation,
@@ -113,7 +113,7 @@ class Verifier:
         errors += [one.extraction.error for one in asked if one.extraction.error]
         if errors:
             log.warning("checking was not possible, wholly or in part: %s", errors[0])
-        findings = tuple(found.get(claim) or judge.unchecked(claim) for claim in claims)
+        findings = tuple(found.get(claim) or judging.unchecked(claim) for claim in claims)
         return Verified(findings, errors[0] if errors else "", sum(one.extraction.malformed for one in asked))
 
     async def _taken_apart(
@@ -151,7 +151,7 @@ class Verifier:
             for (part, context), own in zip(one.parts, evidence, strict=True)
         ]
         findings = [
-            judge.with_citations(finding, self._own(finding.claim), self.citations)
+            judging.with_citations(finding, self._own(finding.claim), self.citations)
             for finding in await self._judge(held, question)
         ]
         if not one.extraction.parts:
@@ -164,7 +164,7 @@ class Verifier:
 
         async def ask(groups_of_each: Sequence[Sequence[Sequence[Evidence]]]) -> list[list[Judgement]]:
             pairs = [
-                judge.pair(one.claim, group, one.context, question)
+                judging.pair(one.claim, group, one.context, question)
                 for one, groups in zip(held, groups_of_each, strict=True)
                 for group in groups
             ]
@@ -173,13 +173,13 @@ class Verifier:
 
         alone = await ask([[(passage,) for passage in one.evidence] for one in held])
         findings = [
-            judge.decide(one.claim, judge.judged(one.evidence, said))
+            judging.decide(one.claim, judging.judged(one.evidence, said))
             for one, said in zip(held, alone, strict=True)
         ]
-        for groups_of in (judge.all_of, judge.pairs_of):
+        for groups_of in (judging.all_of, judging.pairs_of):
             groups = [groups_of(finding) for finding in findings]
             joined = zip(findings, groups, await ask(groups), strict=True)
-            findings = [judge.carried_together(*one) for one in joined]
+            findings = [judging.carried_together(*one) for one in joined]
         return findings
 
     def _cited(self, claim: Claim, found: Sequence[Evidence]) -> Iterator[Evidence]:
