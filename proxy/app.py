@@ -15,19 +15,19 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from proxy.asked import Asked
 from proxy.chat import ChatService
 from proxy.citation_checks import CitationService
 from proxy.engine.context import AppContext
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError, VouchError
 from proxy.gate import Gate
 from proxy.middleware import CancelOnDisconnect, Keys, RequestId, bearer
-from proxy.openai_api.citations import parse_check
-from proxy.openai_api.errors import error_headers, error_object, error_status
+from proxy.openai_api.chat.request import RequestOptions, parse_body, parse_chat
+from proxy.openai_api.citation_check import parse_check
+from proxy.openai_api.error_object import error_headers, error_object, error_status
 from proxy.openai_api.models import find_model, model_object, model_objects
-from proxy.openai_api.passages import passage_object, passage_page
+from proxy.openai_api.options import ResolvedOptions
 from proxy.openai_api.profiles import HEADER
-from proxy.openai_api.request import RequestOptions, parse_body, parse_chat
+from proxy.openai_api.references import passage_object, passage_page
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import asked
 from proxy.raw import Relayed
@@ -151,7 +151,9 @@ class Endpoints:
 
     def _signs(self, options: RequestOptions) -> tuple[str, ...]:
         """What may stand behind claims that failed in replies that come back."""
-        return tuple({Asked(self.settings).sign, Asked(self.settings, options).sign} - {""})
+        return tuple(
+            {ResolvedOptions(self.settings).sign, ResolvedOptions(self.settings, options).sign} - {""}
+        )
 
     async def _parsed(self, request: Request, parse: Callable[[Json], T]) -> T:
         """What `parse` makes of the request's JSON object."""

@@ -12,19 +12,19 @@ from urllib.parse import quote
 from starlette.responses import JSONResponse, Response
 
 from proxy.aio import closing
-from proxy.asked import Asked
 from proxy.engine.context import AppContext, Model
 from proxy.engine.pipeline import Answer, Pipeline
 from proxy.engine.reply_stream import ReplyStream
 from proxy.gate import Gate
+from proxy.openai_api.chat.request import ChatRequest
+from proxy.openai_api.chat.response import choices, completion
+from proxy.openai_api.chat.stream import Chunks
+from proxy.openai_api.evidence import open_sources
 from proxy.openai_api.models import find_model
-from proxy.openai_api.request import ChatRequest
-from proxy.openai_api.response import choices, completion
-from proxy.openai_api.stream import Chunks
+from proxy.openai_api.options import ResolvedOptions
 from proxy.protocols import LLM
 from proxy.raw import raw
 from proxy.settings import Settings
-from proxy.sources import open_sources
 from proxy.types import Passage
 from proxy.upstream.completion import Streamed
 from proxy.wire import Answered, ChatWire, Happening, streamed
@@ -49,7 +49,7 @@ class ChatService:
 
     async def _whole(self, request: ChatRequest, model: Model, base_url: str) -> Response:
         answered = await last(self.happening(request, model, model.llm, base_url))
-        profile = Asked(self.settings, named=request.profile).profile
+        profile = ResolvedOptions(self.settings, named=request.profile).profile
         return JSONResponse(profile.whole(completion(answered.answer, answered.choices)))
 
     async def _stream(self, request: ChatRequest, model: Model, base_url: str) -> Response:
@@ -57,7 +57,9 @@ class ChatService:
         llm = Streamed(model.llm, started.set, model.max_reply)
         happening = self.happening(request, model, llm, base_url)
         chunks = Chunks(model.name, usage=request.include_usage)
-        wire = ChatWire(chunks, Asked(self.settings, named=request.profile).profile, request.choices)
+        wire = ChatWire(
+            chunks, ResolvedOptions(self.settings, named=request.profile).profile, request.choices
+        )
         return await streamed(happening, started, wire, self.settings.server.heartbeat)
 
     async def happening(
@@ -65,7 +67,7 @@ class ChatService:
     ) -> AsyncIterator[Happening]:
         """What happens to a chat while it is answered; the answer comes last. Raises `VouchError`."""
         begun = time.perf_counter()
-        asked = Asked(self.settings, request.options, request.profile)
+        asked = ResolvedOptions(self.settings, request.options, request.profile)
         async with self.gate.place():
             sources = await open_sources(self.parts, self.settings.retrieval, request)
             pipeline = Pipeline(llm, asked.verifier(model, sources), asked.pipeline_options(request.format))

@@ -6,13 +6,13 @@ import logging
 import time
 from dataclasses import dataclass
 
-from proxy.asked import Asked
 from proxy.citations.report import CitationOptions, check_citations
 from proxy.engine.context import AppContext
 from proxy.gate import Gate
-from proxy.openai_api.citations import CheckRequest, report_object
+from proxy.openai_api.chat.request import RequestOptions
+from proxy.openai_api.citation_check import CheckRequest, report_object
 from proxy.openai_api.models import find_model
-from proxy.openai_api.request import RequestOptions
+from proxy.openai_api.options import ResolvedOptions
 from proxy.settings import Settings
 from proxy.types import Json
 
@@ -32,7 +32,7 @@ class CitationService:
         begun = time.perf_counter()
         model = find_model(self.parts.models, request.model)
         documents = request.numbered_documents(self.settings.retrieval.max_document_chars)
-        asked = Asked(self.settings, RequestOptions(**request.vouch.model_dump()))
+        asked = ResolvedOptions(self.settings, RequestOptions(**request.vouch.model_dump()))
         checker = asked.checker(model)
         options = CitationOptions(
             max_statements=self.settings.verification.max_claims,

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from proxy.errors import AuthenticationError
-from proxy.openai_api.errors import error_object
+from proxy.openai_api.error_object import error_object
 
 log = logging.getLogger(__name__)
 

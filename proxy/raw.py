@@ -12,9 +12,9 @@ from proxy.aio import closing
 from proxy.engine.context import Model
 from proxy.errors import VouchError
 from proxy.gate import Gate
-from proxy.openai_api.errors import error_object
-from proxy.openai_api.request import ChatRequest
-from proxy.openai_api.stream import DONE, event
+from proxy.openai_api.chat.request import ChatRequest
+from proxy.openai_api.chat.stream import DONE, event
+from proxy.openai_api.error_object import error_object
 from proxy.types import Json
 from proxy.upstream.endpoint import Forwarded
 from proxy.wire import EVENT_STREAM, UNBUFFERED, EventStream

@@ -13,11 +13,10 @@ from proxy.chat import ChatService, last
 from proxy.engine.context import Model
 from proxy.engine.pipeline import Answer
 from proxy.engine.reply_stream import Fields, Progress, Shown
+from proxy.openai_api.chat.request import RAW, ChatRequest
+from proxy.openai_api.chat.response import Choice
 from proxy.openai_api.models import find_model
-from proxy.openai_api.request import RAW, ChatRequest
-from proxy.openai_api.response import Choice
-from proxy.openai_api.responses.items import text_of
-from proxy.openai_api.responses.response import Envelope
+from proxy.openai_api.responses.response import Envelope, text_of
 from proxy.openai_api.responses.stream import ResponseChunks, event, response
 from proxy.protocols import LLM
 from proxy.types import Draft, Json

@@ -15,10 +15,10 @@ from proxy.aio import closing
 from proxy.engine.pipeline import Answer
 from proxy.engine.reply_stream import Fields, Progress, Shown
 from proxy.errors import VouchError
-from proxy.openai_api.errors import error_object
+from proxy.openai_api.chat.response import Choice, usage
+from proxy.openai_api.chat.stream import DONE, Chunks, event
+from proxy.openai_api.error_object import error_object
 from proxy.openai_api.profiles import Profile
-from proxy.openai_api.response import Choice, usage
-from proxy.openai_api.stream import DONE, Chunks, event
 from proxy.types import Json
 
 log = logging.getLogger(__name__)

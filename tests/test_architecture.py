@@ -34,10 +34,10 @@ ROOMS = [
     {
         "proxy.gate",
         "proxy.middleware",
-        "proxy.sources",
+        "proxy.openai_api.evidence",
         "proxy.engine.incremental_verifier",
         "proxy.engine.reply_stream",
-        "proxy.asked",
+        "proxy.openai_api.options",
         "proxy.wire",
         "proxy.raw",
         "proxy.chat",

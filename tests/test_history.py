@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai import OpenAI
 
+from proxy.openai_api.chat.request import OURS, clean
 from proxy.openai_api.profiles import PROFILES
-from proxy.openai_api.request import OURS, clean
 from proxy.types import CitationStyle, Json, ProfileName
 from tests.drafts import chinese_replies, drafts, real_replies
 from tests.http.asking import QUESTION
 from tests.http.facts import FALSE, TRUE, TRUE_ZH
-from tests.openai_api.dressed import Dressed, dressed
+from tests.openai_api.rendered_replies import Dressed, dressed
 from tests.scripted_upstream import Upstream
 
 STYLES: list[CitationStyle | None] = [None, *get_args(CitationStyle)]

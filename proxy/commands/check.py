@@ -11,15 +11,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from proxy.asked import Asked
 from proxy.commands.compose import compose
 from proxy.config import load
 from proxy.engine.context import AppContext
 from proxy.engine.pipeline import Pipeline
 from proxy.errors import RequestError
-from proxy.openai_api.response import Choice, choice
+from proxy.openai_api.chat.response import Choice, choice
+from proxy.openai_api.evidence import Sources
+from proxy.openai_api.options import ResolvedOptions
 from proxy.settings import Settings
-from proxy.sources import Sources
 from proxy.types import Draft, Json, Outcome, Usage, Verdict
 
 MAX_CHARACTERS = 10_000_000
@@ -58,7 +58,7 @@ def run(text: str, config: Path | None, overrides: dict[str, Any], question: str
 async def check(parts: AppContext, settings: Settings, text: str, question: str) -> Choice:
     """The text as the proxy would return it, were it an upstream's reply; there is nobody to re-prompt."""
     model = next(iter(parts.models.values()))
-    asked = Asked(settings)
+    asked = ResolvedOptions(settings)
     sources = Sources(parts.retrievers[settings.retrieval.mode])
     options = asked.pipeline_options("markdown")
     pipeline = Pipeline(model.llm, asked.verifier(model, sources), options)

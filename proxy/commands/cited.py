@@ -19,7 +19,7 @@ from proxy.commands.cited_documents import read_documents
 from proxy.commands.lone_checker import open_checker
 from proxy.config import load
 from proxy.errors import RequestError
-from proxy.openai_api.citations import report_object
+from proxy.openai_api.citation_check import report_object
 from proxy.settings import Settings
 from proxy.types import Document, Json, Verdict
 

@@ -13,7 +13,7 @@ from proxy.engine.incremental_verifier import Begun, Checked, Delta, Incremental
 from proxy.engine.pipeline import Answer, Pipeline
 from proxy.engine.verifier import together
 from proxy.errors import VerificationError
-from proxy.openai_api.response import Dress
+from proxy.openai_api.chat.response import Rendering
 from proxy.types import Attempt, Chat, Draft, Finding, Json, Outcome, Reply, StreamMode, Usage, Verdict
 
 
@@ -55,7 +55,7 @@ class DeliveryPolicy:
     """
 
     mode: StreamMode
-    dress: Dress
+    dress: Rendering
     corrections: int = 0
     prefill: bool = False
     fail_closed: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from proxy.engine.context import Model
 from proxy.errors import NotFoundError
-from proxy.openai_api.request import RAW
+from proxy.openai_api.chat.request import RAW
 from proxy.types import Json
 
 CREATED = 1_767_225_600

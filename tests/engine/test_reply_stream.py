@@ -11,7 +11,7 @@ import pytest
 from proxy.engine.pipeline import Options, Pipeline
 from proxy.engine.reply_stream import DeliveryPolicy, ReplyStream
 from proxy.engine.verifier import Verifier
-from proxy.openai_api.response import Dress
+from proxy.openai_api.chat.response import Rendering
 from proxy.types import Chat, Evidence, Json, Judgement, Pair, Passage, Reply, Usage, Verdict
 from proxy.wire import Happening, streamed
 
@@ -80,7 +80,7 @@ async def test_a_judgement_is_paid_for_once_however_often_a_stream_is_corrected(
         "London is old now.",
     )
     pipeline = Pipeline(script, Verifier(Shelf(), judge), Options())
-    manner = DeliveryPolicy("sentence", Dress(url_of=lambda _: "u"), corrections=2)
+    manner = DeliveryPolicy("sentence", Rendering(url_of=lambda _: "u"), corrections=2)
     (outcome,) = (await ReplyStream(Chat({"messages": []}), pipeline, manner).answer()).outcomes
     assert outcome.answer.draft.text == "Rome is a city here. Paris is old now. London is old now."
     assert (len(outcome.attempts), outcome.best) == (3, 2)

@@ -12,7 +12,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from proxy.errors import RequestError
 from proxy.openai_api.profiles import PROFILES, choose_profile, split_alias
 from proxy.types import Claim, Evidence, Finding, Json, Passage, ProfileName, Verdict
-from tests.openai_api.dressed import PASSAGES, Dressed, dressed, rendered
+from tests.openai_api.rendered_replies import PASSAGES, Dressed, dressed, rendered
 
 DRAFT = "Paris is the capital of France. It has the Louvre. 巴黎是首都。Who knows?"
 CLAIMS = [(0, 31, PASSAGES[:1]), (32, 50, PASSAGES[1:2]), (51, 57, PASSAGES[2:4]), (57, 67, [])]

@@ -9,7 +9,7 @@ import pytest
 
 from proxy.engine.pipeline import Answer
 from proxy.errors import UpstreamError
-from proxy.openai_api.response import Choice
+from proxy.openai_api.chat.response import Choice
 from proxy.openai_api.responses.response import Envelope, asked
 from proxy.openai_api.responses.stream import ResponseChunks, event, response
 from proxy.types import Attempt, Draft, Json, Outcome, Reply, Usage

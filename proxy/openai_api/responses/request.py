@@ -1,17 +1,234 @@
-"""The body of a Responses request to what the pipeline needs: as the chat request that it amounts to."""
+"""The content of an input message, as a chat message has it.
+
+`instructions` and `input` as chat messages.
+
+`tools` and `tool_choice` as chat completions have them.
+
+The body of a Responses request to what the pipeline needs: as the chat request that it amounts to.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from proxy.errors import RequestError
-from proxy.openai_api.kinds import chosen, optional, required
-from proxy.openai_api.request import ChatRequest, SignsOf, parse_chat
-from proxy.openai_api.responses.input import messages_of
-from proxy.openai_api.responses.tools import tool_choice_of, tools_of
+from proxy.openai_api.chat.request import ChatRequest, SignsOf, parse_chat
+from proxy.openai_api.fields import chosen, expect, optional, required
 from proxy.types import Json
+
+
+def content_of(given: Any, param: str) -> str | list[Json]:
+    """A text, or parts. A text that stands alone is a plain string: some upstreams know nothing else.
+
+    What was said of a text that comes back (annotations, log-probabilities) is left out. Raises
+    `RequestError`.
+    """
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, list):
+        raise RequestError(f"`{param}` must be a string or a list of parts.", param=param)
+    parts = [_part(part, f"{param}.{at}") for at, part in enumerate(given)]
+    if not parts:
+        return ""
+    alone = len(parts) == 1 and parts[0]["type"] == "text"
+    return parts[0]["text"] if alone else parts
+
+
+def _part(given: Any, param: str) -> Json:
+    part = expect(given, dict, param)
+    return chosen(part.get("type"), _PARTS, f"{param}.type")(part, param)
+
+
+def _content_text(part: Json, param: str) -> Json:
+    return {"type": "text", "text": required(part, "text", str, param)}
+
+
+def _refusal(part: Json, param: str) -> Json:
+    return {"type": "refusal", "refusal": required(part, "refusal", str, param)}
+
+
+def _image(part: Json, param: str) -> Json:
+    url = optional(part, "image_url", str, f"{param}.")
+    if url is None:
+        message = "An image must be a URL or a data URL in `image_url`: Vouch stores no files."
+        raise RequestError(message, param=f"{param}.image_url")
+    detail = optional(part, "detail", str, f"{param}.")
+    return {"type": "image_url", "image_url": {"url": url, **({"detail": detail} if detail else {})}}
+
+
+def _file(part: Json, param: str) -> Json:
+    """By its bytes, or by the upstream's own id of it."""
+    if part.get("file_url") is not None:
+        message = "Chat models take files by `file_data` (a data URL), not by `file_url`."
+        raise RequestError(message, param=f"{param}.file_url")
+    keys = ("file_data", "file_id", "filename")
+    file = {key: value for key in keys if (value := optional(part, key, str, f"{param}.")) is not None}
+    if not file.keys() & {"file_data", "file_id"}:
+        raise RequestError("A file needs `file_data` (a data URL).", param=f"{param}.file_data")
+    return {"type": "file", "file": file}
+
+
+def _audio(part: Json, param: str) -> Json:
+    return {"type": "input_audio", "input_audio": required(part, "input_audio", dict, param)}
+
+
+_PARTS: dict[str, Callable[[Json, str], Json]] = {
+    "input_text": _content_text,
+    "output_text": _content_text,
+    "text": _content_text,
+    "refusal": _refusal,
+    "input_image": _image,
+    "input_file": _file,
+    "input_audio": _audio,
+}
+
+
+_ROLES = {role: role for role in ("user", "assistant", "system", "developer")}
+
+_REFERENCED = (
+    "Vouch keeps no items that could be referred to: send the item itself. "
+    "A client that refers to items takes responses to be stored; tell it that they are not (in Vercel's AI "
+    "SDK by `providerOptions: {openai: {store: false}}`)."
+)
+
+
+def messages_of(instructions: str | None, given: Any) -> list[Json]:
+    """The conversation, in order. Raises `RequestError` that names the item."""
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    if not isinstance(items, list) or not items:
+        raise RequestError(
+            "`input` must be a string or a list of at least one item; `messages` go to /v1/chat/completions.",
+            param="input",
+        )
+    first = [] if instructions is None else [{"role": "system", "content": instructions}]
+    return [*first, *_joined(_messages(items))]
+
+
+def _messages(items: list[Any]) -> Iterator[Json]:
+    for at, given in enumerate(items):
+        param = f"input.{at}"
+        item = expect(given, dict, param)
+        kind = item.get("type") or ("message" if "role" in item else None)
+        message = chosen(kind, _ITEMS, f"{param}.type")(item, param)
+        if message is not None:
+            yield message
+
+
+def _joined(messages: Iterator[Json]) -> Iterator[Json]:
+    """A turn's text and its calls are one message, whichever comes first."""
+    last: Json | None = None
+    for message in messages:
+        joined = _turn(last, message) if last else message
+        if joined is None and last:
+            yield last
+        last = joined or message
+    if last:
+        yield last
+
+
+def _turn(first: Json, second: Json) -> Json | None:
+    """Both as one message, where at least one of them is nothing but calls."""
+    if first["role"] != "assistant" or second["role"] != "assistant":
+        return None
+    if "tool_calls" in second:
+        return {**first, "tool_calls": [*first.get("tool_calls", ()), *second["tool_calls"]]}
+    return {**first, **second} if "tool_calls" in first and first["content"] is None else None
+
+
+def _message(item: Json, param: str) -> Json:
+    role = chosen(item.get("role"), _ROLES, f"{param}.role")
+    content = content_of(item.get("content"), f"{param}.content")
+    if role == "assistant" and isinstance(content, list):
+        return _assistant(content)
+    return {"role": role, "content": content}
+
+
+def _assistant(parts: list[Json]) -> Json:
+    """What was refused stands beside the content, as it came from the upstream."""
+    refused = "".join(part["refusal"] for part in parts if part["type"] == "refusal")
+    said = [part for part in parts if part["type"] != "refusal"]
+    alone = len(said) == 1 and said[0]["type"] == "text"
+    content = said[0]["text"] if alone else said or None
+    return {"role": "assistant", "content": content, **({"refusal": refused} if refused else {})}
+
+
+def _call(item: Json, param: str) -> Json:
+    called = {key: required(item, key, str, param) for key in ("name", "arguments")}
+    call = {"id": required(item, "call_id", str, param), "type": "function", "function": called}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def _call_output(item: Json, param: str) -> Json:
+    return {
+        "role": "tool",
+        "tool_call_id": required(item, "call_id", str, param),
+        "content": content_of(item.get("output"), f"{param}.output"),
+    }
+
+
+def _input_reasoning(_item: Json, _param: str) -> None:
+    """Chat models are not shown what they thought before."""
+
+
+def _reference(_item: Json, param: str) -> Json:
+    raise RequestError(_REFERENCED, param=f"{param}.type")
+
+
+_ITEMS: dict[str, Callable[[Json, str], Json | None]] = {
+    "message": _message,
+    "function_call": _call,
+    "function_call_output": _call_output,
+    "reasoning": _input_reasoning,
+    "item_reference": _reference,
+}
+
+
+_FUNCTION = ("name", "description", "parameters", "strict")
+_MODES = {mode: mode for mode in ("none", "auto", "required")}
+
+
+def tools_of(given: list[Any]) -> list[Json]:
+    """Functions, nested. Raises `RequestError` for tools that OpenAI itself would run."""
+    return [_tool(expect(tool, dict, f"tools.{at}"), f"tools.{at}") for at, tool in enumerate(given)]
+
+
+def tool_choice_of(given: Any) -> str | Json:
+    """What the model may or must call. Raises `RequestError`."""
+    if isinstance(given, str):
+        return chosen(given, _MODES, "tool_choice")
+    choice = expect(given, dict, "tool_choice")
+    if choice.get("type") == "allowed_tools":
+        tools = required(choice, "tools", list, "tool_choice")
+        named = [_named(tool, f"tool_choice.tools.{at}") for at, tool in enumerate(tools)]
+        mode = choice.get("mode") or "auto"
+        return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": named}}
+    return _named(choice, "tool_choice")
+
+
+def _tool(tool: Json, param: str) -> Json:
+    _only_functions(tool, param)
+    required(tool, "name", str, param)
+    function = {key: tool[key] for key in _FUNCTION if tool.get(key) is not None}
+    return {"type": "function", "function": function}
+
+
+def _named(given: Any, param: str) -> Json:
+    tool = expect(given, dict, param)
+    _only_functions(tool, param)
+    return {"type": "function", "function": {"name": required(tool, "name", str, param)}}
+
+
+def _only_functions(tool: Json, param: str) -> None:
+    kind = tool.get("type")
+    if kind != "function":
+        raise RequestError(
+            f"Vouch passes on tools of type 'function' only, not {kind!r}: "
+            "leave it out, or offer it as a function of your own.",
+            param=f"{param}.type",
+        )
+
 
 _STATELESS = "Vouch keeps nothing between requests"
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from proxy.checker_settings import CheckerName
 from proxy.citations.history import bare
 from proxy.errors import RequestError
-from proxy.openai_api.kinds import kind_of, optional
+from proxy.openai_api.fields import kind_of, optional
 from proxy.openai_api.profiles import choose_profile, split_alias
 from proxy.types import (
     Aggregation,

@@ -10,8 +10,8 @@ from proxy.checker_settings import CheckerName
 from proxy.citations.faithfulness import Citation, CitationReport, Statement
 from proxy.citations.report import numbered
 from proxy.errors import RequestError
-from proxy.openai_api.request import RequestDocument
-from proxy.openai_api.response import Status, usage_object
+from proxy.openai_api.chat.request import RequestDocument
+from proxy.openai_api.chat.response import Status, usage_object
 from proxy.types import Document, Json, Verdict
 
 

@@ -12,19 +12,19 @@ from proxy.engine.pipeline import Options
 from proxy.engine.reply_stream import DeliveryPolicy
 from proxy.engine.verifier import Verifier
 from proxy.errors import RequestError
+from proxy.openai_api.chat.request import ChatRequest, RequestOptions
+from proxy.openai_api.chat.response import Rendering
+from proxy.openai_api.evidence import Sources
 from proxy.openai_api.profiles import PROFILES, Profile
-from proxy.openai_api.request import ChatRequest, RequestOptions
-from proxy.openai_api.response import Dress
 from proxy.protocols import Checker
 from proxy.settings import Settings
-from proxy.sources import Sources
 from proxy.types import CitationStyle, OnUnsupported, Passage, ProfileName, ReplyFormat, StreamMode
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResolvedOptions:
     """The options of one request over the settings."""
 
     settings: Settings
@@ -118,7 +118,7 @@ class Asked:
             documents=sources.passages,
         )
 
-    def manner(self, request: ChatRequest, model: Model, dress: Dress) -> DeliveryPolicy:
+    def manner(self, request: ChatRequest, model: Model, dress: Rendering) -> DeliveryPolicy:
         """How the reply is let go. What may not be touched, or is to be read as a whole, waits for its end;
         so does a reply to a client that doesn't stream."""
         correcting = request.stream and self.correcting
@@ -142,10 +142,10 @@ class Asked:
             max_size=model.max_reply,
         )
 
-    def dress(self, sources: Sources, url_of: Callable[[Passage], str]) -> Dress:
+    def dress(self, sources: Sources, url_of: Callable[[Passage], str]) -> Rendering:
         """How the reply shows."""
         settings, asked = self.settings, self.options
-        return Dress(
+        return Rendering(
             url_of=url_of,
             style=self.style,
             numbers=sources.numbers,

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from heapq import merge
 
-from proxy.openai_api.sources.found import Found, labelled, number_of
+from proxy.openai_api.documents.described import Found, labelled, number_of
 
 _KINDS = "context|document|source|passage|file|webpage|web page|chunk|reference|result"
 

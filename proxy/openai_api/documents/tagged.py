@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from proxy.openai_api.sources.found import Found, labelled, named, number_of
+from proxy.openai_api.documents.described import Found, labelled, named, number_of
 
 Role = Literal["text", "name", "number", "number or name", "nothing"]
 

@@ -44,7 +44,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Dress:
+class Rendering:
     """How a checked reply shows: the style of its marks, the url of a passage that has none, the numbers that
     a client gave its documents (by id), what stands behind claims that failed, and how verdicts add up."""
 
@@ -60,7 +60,7 @@ class Dress:
         return annotate(text, findings, style, self.url_of, self.numbers, sign)
 
 
-def choices(answer: Answer, dress: Dress, *, fail_closed: bool) -> list[Choice]:
+def choices(answer: Answer, dress: Rendering, *, fail_closed: bool) -> list[Choice]:
     """The choices of an answer. Raises `VerificationError` where one could not be checked and must be."""
     rendered = [choice(outcome, dress) for outcome in answer.outcomes]
     if fail_closed and any(one.verification["status"] != "ok" for one in rendered):
@@ -70,7 +70,7 @@ def choices(answer: Answer, dress: Dress, *, fail_closed: bool) -> list[Choice]:
     return rendered
 
 
-def choice(outcome: Outcome, dress: Dress) -> Choice:
+def choice(outcome: Outcome, dress: Rendering) -> Choice:
     """The best attempt, annotated."""
     attempt = outcome.answer
     draft = attempt.draft

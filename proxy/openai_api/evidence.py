@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from proxy.engine.context import AppContext
 from proxy.errors import RequestError
-from proxy.openai_api.request import ChatRequest, RequestDocument
-from proxy.openai_api.sources import request_documents
+from proxy.openai_api.chat.request import ChatRequest, RequestDocument
+from proxy.openai_api.documents import request_documents
 from proxy.protocols import Retriever
 from proxy.retrieval.fusion import MergedRetriever
 from proxy.settings import Retrieval

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proxy.openai_api.sources import request_documents
+from proxy.openai_api.documents import request_documents
 from proxy.types import Document
 
 Said = list[tuple[int | None, str, str]]

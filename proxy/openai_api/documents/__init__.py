@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from proxy.openai_api.sources import brackets, lines, numbered, records, tags
-from proxy.openai_api.sources.found import Found, labelled
-from proxy.openai_api.sources.numbering import numbered_once
+from proxy.openai_api.documents import announced, bracketed, numbered, records, tagged
+from proxy.openai_api.documents.described import Found, labelled
+from proxy.openai_api.documents.numbering import numbered_once
 from proxy.types import Document
 
 Message = Mapping[str, Any]
@@ -23,8 +23,8 @@ Recogniser = Callable[[str], list[Found]]
 
 _MATERIAL: Sequence[Recogniser] = (
     records.passages,
-    tags.items,
-    brackets.passages,
+    tagged.items,
+    bracketed.passages,
     numbered.passages,
 )
 """Forms of passages in a text that is material and nothing else. The first that finds any is the one."""
@@ -123,16 +123,16 @@ def _in_prompt(part: Any, *, to_the_end: bool) -> list[Found]:
     if not isinstance(part, str):
         return records.passages_of(part)
     ways: Sequence[Recogniser] = (
-        lambda text: [one for inner in tags.regions(text) for one in _tagged(inner)],
-        brackets.passages,
-        lambda text: _regions(lines.fenced(text), to_the_end),
-        lambda text: _regions(lines.headed(text), to_the_end),
+        lambda text: [one for inner in tagged.regions(text) for one in _tagged(inner)],
+        bracketed.passages,
+        lambda text: _regions(announced.fenced(text), to_the_end),
+        lambda text: _regions(announced.headed(text), to_the_end),
         numbered.in_running_text,
     )
     return next(filter(None, (way(part) for way in ways)), [])
 
 
-def _regions(regions: Sequence[lines.Region], to_the_end: bool) -> list[Found]:
+def _regions(regions: Sequence[announced.Region], to_the_end: bool) -> list[Found]:
     closed = (_passages(region.text) for region in regions if region.closed)
     rest = (_open(region.text) for region in regions if not region.closed and to_the_end)
     return list(chain.from_iterable(chain(closed, rest)))
@@ -144,7 +144,7 @@ def _open(text: str) -> list[Found]:
 
 
 def _tagged(text: str) -> list[Found]:
-    return _first(text) or tags.whole(text)
+    return _first(text) or tagged.whole(text)
 
 
 def _passages(text: str) -> list[Found]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proxy.openai_api.sources.found import Found, is_url, named, number_of
+from proxy.openai_api.documents.described import Found, is_url, named, number_of
 
 _TEXTS = (
     "text",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from proxy.citations.draft_reader import reader
 from proxy.engine.pipeline import Answer
+from proxy.openai_api.chat.response import Rendering, choices, completion
+from proxy.openai_api.chat.stream import Chunks
 from proxy.openai_api.profiles import PROFILES
-from proxy.openai_api.response import Dress, choices, completion
-from proxy.openai_api.stream import Chunks
 from proxy.types import (
     Attempt,
     CitationStyle,
@@ -105,7 +105,7 @@ def rendered(
     attempt = Attempt(Draft(draft, raw, editable), Usage(), tuple(findings))
     reply = Reply((attempt.draft,), Usage(), {"id": "x", "choices": [raw]})
     answer = Answer(reply, (Outcome((attempt,), 0),))
-    dress = Dress(
+    dress = Rendering(
         lambda one: url or f"http://here/v1/references/{one.id}",
         style or profile.style or "brackets",
         numbers or {},

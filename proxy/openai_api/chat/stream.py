@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from proxy.openai_api.response import Choice, logprobs, message_fields, new_id
+from proxy.openai_api.chat.response import Choice, logprobs, message_fields, new_id
 from proxy.safe_json import dumps
 from proxy.types import Json
 

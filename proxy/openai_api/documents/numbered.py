@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from proxy.openai_api.sources.found import MAX_NUMBER, Found, is_url, labelled, named, number_of
-from proxy.openai_api.sources.lines import ends_material
+from proxy.openai_api.documents.announced import ends_material
+from proxy.openai_api.documents.described import MAX_NUMBER, Found, is_url, labelled, named, number_of
 
 _KINDS = (
     "documents?|docs?|sources?|passages?|contexts?|references?|ref|(?:search )?results?|chunks?|excerpts?"
