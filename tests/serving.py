@@ -10,9 +10,9 @@ from typing import Any
 
 import uvicorn
 
-from proxy.app import create_app
 from proxy.commands.compose import Library, make_parts
 from proxy.config import validate
+from proxy.server.app import create_app
 from proxy.settings import Settings
 
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 import yaml
 
-from tests.http.facts import FALSE, TRUE, TRUE_ZH
+from tests.server.facts import FALSE, TRUE, TRUE_ZH
 
 VOUCH = [sys.executable, "-m", "proxy"]
 

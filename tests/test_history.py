@@ -15,10 +15,10 @@ from proxy.openai_api.chat.request import OURS, clean
 from proxy.openai_api.profiles import PROFILES
 from proxy.types import CitationStyle, Json, ProfileName
 from tests.drafts import chinese_replies, drafts, real_replies
-from tests.http.asking import QUESTION
-from tests.http.facts import FALSE, TRUE, TRUE_ZH
 from tests.openai_api.rendered_replies import Dressed, dressed
 from tests.scripted_upstream import Upstream
+from tests.server.asking import QUESTION
+from tests.server.facts import FALSE, TRUE, TRUE_ZH
 
 STYLES: list[CitationStyle | None] = [None, *get_args(CitationStyle)]
 SIGNS = ["", "[?]", " (unverified)", "【存疑】"]

@@ -11,8 +11,8 @@ from openai import OpenAI
 
 from proxy.checkers.builtin.checker import BuiltinChecker
 from proxy.types import Pair
-from tests.http.asking import ask, extra, verdicts
 from tests.scripted_upstream import Upstream
+from tests.server.asking import ask, extra, verdicts
 
 SET = Path(__file__).parent / "injection.jsonl"
 ROWS: list[dict[str, str]] = [json.loads(line) for line in SET.read_text(encoding="utf-8").splitlines()]

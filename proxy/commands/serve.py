@@ -11,10 +11,10 @@ from typing import Any
 import uvicorn
 from rich.console import Console
 
-from proxy.app import create_app
 from proxy.commands.compose import compose
 from proxy.config import load
 from proxy.errors import ConfigError
+from proxy.server.app import create_app
 from proxy.settings import Server
 
 SHUTDOWN_SECONDS = 10

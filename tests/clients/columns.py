@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.http.facts import TRUE, TRUE_ELSEWHERE
 from tests.scripted_upstream import Answer, Hang, Reply, Status, tool_calls
+from tests.server.facts import TRUE, TRUE_ELSEWHERE
 
 Json = dict[str, Any]
 

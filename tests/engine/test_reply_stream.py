@@ -12,8 +12,8 @@ from proxy.engine.pipeline import Options, Pipeline
 from proxy.engine.reply_stream import DeliveryPolicy, ReplyStream
 from proxy.engine.verifier import Verifier
 from proxy.openai_api.chat.response import Rendering
+from proxy.server.streaming import Happening, streamed
 from proxy.types import Chat, Evidence, Json, Judgement, Pair, Passage, Reply, Usage, Verdict
-from proxy.wire import Happening, streamed
 
 PASSAGE = Passage("p", "d", "Title", "", "Rome is a city.", "https://example.org", 0, 15)
 

@@ -13,7 +13,7 @@ from proxy.openai_api.chat.response import Choice
 from proxy.openai_api.responses.response import Envelope, asked
 from proxy.openai_api.responses.stream import ResponseChunks, event, response
 from proxy.types import Attempt, Draft, Json, Outcome, Reply, Usage
-from tests.http.responding import check_events, deltas, of
+from tests.server.responding import check_events, deltas, of
 
 CITATION = {
     "type": "url_citation",

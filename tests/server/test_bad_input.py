@@ -10,9 +10,9 @@ import pytest
 from openai import OpenAI
 
 from proxy.commands.compose import Library
-from tests.http.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
-from tests.http.facts import TRUE
 from tests.scripted_upstream import Drop, Hang, Raw, Reply, Status, Upstream
+from tests.server.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
+from tests.server.facts import TRUE
 from tests.serving import serving, settings_for
 
 HELLO = [{"role": "user", "content": "Hello"}]

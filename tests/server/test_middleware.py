@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from proxy.middleware import CancelOnDisconnect, RequestId
+from proxy.server.middleware import CancelOnDisconnect, RequestId
 
 BODY: Message = {"type": "http.request", "body": b"{}", "more_body": False}
 GONE: Message = {"type": "http.disconnect"}

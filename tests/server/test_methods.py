@@ -9,8 +9,8 @@ import pytest
 from openai import OpenAI
 
 from proxy.commands.compose import Library
-from tests.http.facts import FALSE, GREETING, TRUE, TRUE_TOO, UNKNOWN
 from tests.scripted_upstream import Reply, Upstream, tool_calls
+from tests.server.facts import FALSE, GREETING, TRUE, TRUE_TOO, UNKNOWN
 from tests.serving import serving, settings_for
 
 TOWER = (

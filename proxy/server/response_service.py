@@ -1,4 +1,4 @@
-"""`/v1/responses`: the chats of `proxy.chat` in OpenAI's other dress, whole or streamed."""
+"""`/v1/responses`: the chats of `proxy.server.chat_service` in OpenAI's other dress, whole or streamed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from starlette.responses import JSONResponse, Response
 
 from proxy.aio import closing
-from proxy.chat import ChatService, last
 from proxy.engine.context import Model
 from proxy.engine.pipeline import Answer
 from proxy.engine.reply_stream import Fields, Progress, Shown
@@ -19,9 +18,10 @@ from proxy.openai_api.models import find_model
 from proxy.openai_api.responses.response import Envelope, text_of
 from proxy.openai_api.responses.stream import ResponseChunks, event, response
 from proxy.protocols import LLM
+from proxy.server.chat_service import ChatService, last
+from proxy.server.streaming import Answered, Happening, streamed
 from proxy.types import Draft, Json
 from proxy.upstream.completion import Completion, Streamed, to_reply
-from proxy.wire import Answered, Happening, streamed
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
 from proxy.commands.compose import Library
-from tests.http.asking import QUESTION, curl
-from tests.http.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, UNKNOWN
-from tests.http.responding import deltas, events, extra, of, part_of, respond
 from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
+from tests.server.asking import QUESTION, curl
+from tests.server.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, UNKNOWN
+from tests.server.responding import deltas, events, extra, of, part_of, respond
 from tests.serving import serving, settings_for
 
 ONCE: Any = {"extra_body": {"vouch": {"max_rounds": 0}}}

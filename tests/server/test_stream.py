@@ -15,9 +15,9 @@ from openai import OpenAI
 from openai.types.chat import ChatCompletionChunk
 
 from proxy.commands.compose import Library
-from tests.http.asking import QUESTION
-from tests.http.facts import FALSE, GREETING, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
+from tests.server.asking import QUESTION
+from tests.server.facts import FALSE, GREETING, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 from tests.serving import serving, settings_for
 
 MESSAGES: Any = [{"role": "user", "content": QUESTION}]

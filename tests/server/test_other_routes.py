@@ -9,9 +9,9 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.http.asking import QUESTION, ask, curl, extra
-from tests.http.facts import TRUE
 from tests.scripted_upstream import Reply, Status, Upstream
+from tests.server.asking import QUESTION, ask, curl, extra
+from tests.server.facts import TRUE
 
 
 def test_models_lists_each_upstream_and_its_raw_alias(client: OpenAI) -> None:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from proxy.errors import OverloadedError
 
 
-class Gate:
+class ConcurrencyLimit:
     """`concurrency` places and a queue of `queue` before them."""
 
     def __init__(self, concurrency: int, queue: int) -> None:

@@ -12,8 +12,8 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.http.asking import ask
 from tests.scripted_upstream import Drop, Hang, Raw, Reply, Status, Upstream
+from tests.server.asking import ask
 
 MESSAGES: Any = [{"role": "user", "content": "Hi"}]
 BODY: Any = {"model": "test-raw", "messages": MESSAGES}

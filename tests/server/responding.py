@@ -10,7 +10,7 @@ from openai import OpenAI
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from tests.http.asking import QUESTION
+from tests.server.asking import QUESTION
 
 _EVENTS: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 

@@ -15,7 +15,6 @@ from proxy.aio import closing
 from proxy.engine.context import AppContext, Model
 from proxy.engine.pipeline import Answer, Pipeline
 from proxy.engine.reply_stream import ReplyStream
-from proxy.gate import Gate
 from proxy.openai_api.chat.request import ChatRequest
 from proxy.openai_api.chat.response import choices, completion
 from proxy.openai_api.chat.stream import Chunks
@@ -23,11 +22,12 @@ from proxy.openai_api.evidence import open_sources
 from proxy.openai_api.models import find_model
 from proxy.openai_api.options import ResolvedOptions
 from proxy.protocols import LLM
-from proxy.raw import raw
+from proxy.server.limits import ConcurrencyLimit
+from proxy.server.streaming import Answered, ChatWire, Happening, streamed
+from proxy.server.unchecked import raw
 from proxy.settings import Settings
 from proxy.types import Passage
 from proxy.upstream.completion import Streamed
-from proxy.wire import Answered, ChatWire, Happening, streamed
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class ChatService:
 
     parts: AppContext
     settings: Settings
-    gate: Gate
+    gate: ConcurrencyLimit
 
     async def respond(self, request: ChatRequest, base_url: str) -> Response:
         """The response, once it is sure what its status is. Raises `VouchError`."""

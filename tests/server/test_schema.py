@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.http.asking import QUESTION
-from tests.http.facts import FALSE, TRUE, TRUE_ELSEWHERE, UNKNOWN
 from tests.openai_schema.schema import event_faults, faults
 from tests.scripted_upstream import Answer, Reply, Status, Upstream, tool_calls
+from tests.server.asking import QUESTION
+from tests.server.facts import FALSE, TRUE, TRUE_ELSEWHERE, UNKNOWN
 
 Json = dict[str, Any]
 

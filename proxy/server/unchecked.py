@@ -11,16 +11,16 @@ from starlette.types import Receive, Scope, Send
 from proxy.aio import closing
 from proxy.engine.context import Model
 from proxy.errors import VouchError
-from proxy.gate import Gate
 from proxy.openai_api.chat.request import ChatRequest
 from proxy.openai_api.chat.stream import DONE, event
 from proxy.openai_api.error_object import error_object
+from proxy.server.limits import ConcurrencyLimit
+from proxy.server.streaming import EVENT_STREAM, UNBUFFERED, EventStream
 from proxy.types import Json
 from proxy.upstream.endpoint import Forwarded
-from proxy.wire import EVENT_STREAM, UNBUFFERED, EventStream
 
 
-async def raw(request: ChatRequest, model: Model, gate: Gate) -> Response:
+async def raw(request: ChatRequest, model: Model, gate: ConcurrencyLimit) -> Response:
     """The response, once it is sure what its status is. A place is held until it has been sent. Raises
     `VouchError`."""
     async with AsyncExitStack() as held:

@@ -11,9 +11,9 @@ from openai import OpenAI
 
 from proxy.commands.compose import Library
 from tests.checkers.tiny import make_classifier
-from tests.http.asking import ask, curl, verdicts
-from tests.http.facts import TRUE, UNKNOWN
 from tests.scripted_upstream import Upstream
+from tests.server.asking import ask, curl, verdicts
+from tests.server.facts import TRUE, UNKNOWN
 from tests.serving import serving, settings_for
 from tests.tiny_models import repc_classifier, tiny_encoder
 

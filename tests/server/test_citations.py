@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from proxy.commands.compose import Library
-from tests.http.asking import curl
 from tests.scripted_upstream import Raw, Status, Upstream
+from tests.server.asking import curl
 from tests.serving import serving, settings_for
 
 DOCUMENTS: list[dict[str, Any]] = [

@@ -14,8 +14,8 @@ import pytest
 
 from proxy.commands.compose import Library
 from proxy.settings import Settings
-from tests.http.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
+from tests.server.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 from tests.serving import serving, settings_for
 
 MESSAGES: Any = [{"role": "user", "content": "What do you know about the Eiffel Tower?"}]

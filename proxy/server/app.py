@@ -15,12 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from proxy.chat import ChatService
-from proxy.citation_checks import CitationService
 from proxy.engine.context import AppContext
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError, VouchError
-from proxy.gate import Gate
-from proxy.middleware import CancelOnDisconnect, Keys, RequestId, bearer
 from proxy.openai_api.chat.request import RequestOptions, parse_body, parse_chat
 from proxy.openai_api.citation_check import parse_check
 from proxy.openai_api.error_object import error_headers, error_object, error_status
@@ -30,8 +26,12 @@ from proxy.openai_api.profiles import HEADER
 from proxy.openai_api.references import passage_object, passage_page
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import asked
-from proxy.raw import Relayed
-from proxy.responses import ResponseService
+from proxy.server.chat_service import ChatService
+from proxy.server.citation_service import CitationService
+from proxy.server.limits import ConcurrencyLimit
+from proxy.server.middleware import CancelOnDisconnect, Keys, RequestId, bearer
+from proxy.server.response_service import ResponseService
+from proxy.server.unchecked import Relayed
 from proxy.settings import Settings
 from proxy.types import Json
 
@@ -47,7 +47,7 @@ FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
 
 def create_app(parts: AppContext, settings: Settings) -> Starlette:
     """The application over parts that are ready. They are closed when it shuts down."""
-    gate = Gate(settings.server.max_concurrency, settings.server.max_queue)
+    gate = ConcurrencyLimit(settings.server.max_concurrency, settings.server.max_queue)
     chats, citations = ChatService(parts, settings, gate), CitationService(parts, settings, gate)
     endpoints = Endpoints(parts, settings, chats, ResponseService(chats), citations)
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from proxy.commands.compose import Library
-from tests.http.facts import TRUE, TRUE_TOO, UNKNOWN
 from tests.scripted_upstream import Reply, Upstream
+from tests.server.facts import TRUE, TRUE_TOO, UNKNOWN
 from tests.serving import serving, settings_for
 
 DRAFT = f"{TRUE} {UNKNOWN} {TRUE_TOO}"

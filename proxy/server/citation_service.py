@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from proxy.citations.report import CitationOptions, check_citations
 from proxy.engine.context import AppContext
-from proxy.gate import Gate
 from proxy.openai_api.chat.request import RequestOptions
 from proxy.openai_api.citation_check import CheckRequest, report_object
 from proxy.openai_api.models import find_model
 from proxy.openai_api.options import ResolvedOptions
+from proxy.server.limits import ConcurrencyLimit
 from proxy.settings import Settings
 from proxy.types import Json
 
@@ -25,7 +25,7 @@ class CitationService:
 
     parts: AppContext
     settings: Settings
-    gate: Gate
+    gate: ConcurrencyLimit
 
     async def check(self, request: CheckRequest) -> Json:
         """The response. Raises `RequestError`, `NotFoundError`, `OverloadedError`."""

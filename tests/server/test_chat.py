@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from tests.http.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
-from tests.http.facts import FALSE, FALSE_ZH, GREETING, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 from tests.scripted_upstream import Drop, Hang, Reply, Status, Upstream, tool_calls
+from tests.server.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
+from tests.server.facts import FALSE, FALSE_ZH, GREETING, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 
 
 @pytest.mark.parametrize("model", ["test", "test-litellm"])
