@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 
-from proxy.checker_settings import CheckerName
 from proxy.commands import lone_checker
+from proxy.config.checker_settings import CheckerName
+from proxy.config.settings import Settings
 from proxy.protocols import Checker
-from proxy.settings import Settings
 
 
 def open_checker(settings: Settings, name: CheckerName) -> AbstractAsyncContextManager[Checker]:

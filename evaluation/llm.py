@@ -33,10 +33,10 @@ from evaluation.llm_meter import Meter
 from evaluation.options import counted, writable_folder
 from proxy.commands.checkers import load_checkers
 from proxy.commands.compose import endpoint
+from proxy.config.settings import Settings
+from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker
-from proxy.settings import Settings
-from proxy.settings import Upstream as UpstreamSettings
 from proxy.upstream.embedded.embedded_llm import DESCRIPTIONS
 from proxy.upstream.provider import make_upstream, missing_keys
 from proxy.upstream.retry import Retrying

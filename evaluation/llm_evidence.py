@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from proxy.commands.compose import load_library
+from proxy.config.settings import Settings
 from proxy.engine.verifier import Verifier
 from proxy.errors import CheckError
 from proxy.protocols import Checker, Retriever
 from proxy.retrieval import retriever
-from proxy.settings import Settings
 from proxy.types import Claim, Evidence, Finding, Passage
 
 _PATIENCE = 24 * 3600.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from evaluation.metrics import RESAMPLES
-from proxy.checker_settings import CheckerName
+from proxy.config.checker_settings import CheckerName
 from proxy.errors import ConfigError
 
 

@@ -11,7 +11,7 @@ from openai import OpenAI
 
 from proxy.commands import index as index_command
 from proxy.commands.compose import Library, load_library
-from proxy.settings import Settings
+from proxy.config.settings import Settings
 from tests.scripted_upstream import Upstream
 from tests.serving import serving, settings_for
 

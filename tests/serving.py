@@ -11,9 +11,9 @@ from typing import Any
 import uvicorn
 
 from proxy.commands.compose import Library, make_parts
-from proxy.config import validate
+from proxy.config.load import validate
+from proxy.config.settings import Settings
 from proxy.server.app import create_app
-from proxy.settings import Settings
 
 
 def settings_for(upstream_url: str, *, litellm: bool = False, **sections: Any) -> Settings:

@@ -15,10 +15,9 @@ ROOMS = [
         "proxy.types",
         "proxy.protocols",
         "proxy.errors",
-        "proxy.section",
-        "proxy.checker_settings",
-        "proxy.settings",
-        "proxy.config",
+        "proxy.config.checker_settings",
+        "proxy.config.settings",
+        "proxy.config.load",
     },
     {"proxy.steps"},
     {

@@ -11,10 +11,10 @@ from typing import Any, get_args
 import pytest
 
 from proxy.__main__ import CheckerOption
-from proxy.checker_settings import Checker as CheckerSettings
-from proxy.checker_settings import CheckerName
 from proxy.commands.checkers import load_checkers
-from proxy.config import validate
+from proxy.config.checker_settings import Checker as CheckerSettings
+from proxy.config.checker_settings import CheckerName
+from proxy.config.load import validate
 from proxy.errors import ConfigError
 from proxy.types import Chat, Draft, Pair, Reply, Usage, Verdict
 from tests.checkers.tiny import make_classifier
@@ -50,7 +50,7 @@ def test_the_command_line_names_the_same_checkers() -> None:
 
 def test_only_what_is_asked_for_is_imported() -> None:
     code = (
-        "import sys; from proxy.checker_settings import Checker; "
+        "import sys; from proxy.config.checker_settings import Checker; "
         "from proxy.commands.checkers import load_checkers; "
         "load_checkers(Checker(), ['llm']); print('torch' in sys.modules)"
     )

@@ -10,8 +10,8 @@ import pytest
 
 from proxy.commands.cited import check
 from proxy.commands.cited_documents import read_documents
+from proxy.config.settings import Settings
 from proxy.errors import ConfigError, SourceError, VouchError
-from proxy.settings import Settings
 from tests.scripted_upstream import Upstream
 from tests.serving import settings_for
 from tests.test_cli import one_line, vouch

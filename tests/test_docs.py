@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from proxy.config import validate
+from proxy.config.load import validate
 from proxy.openai_api.chat.request import RequestOptions
 
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,7 @@ from benchmarks.replay import felm, problems
 from proxy.citations.markers import strip_markers
 from proxy.commands import index as index_command
 from proxy.commands.compose import load_library
-from proxy.settings import Settings
+from proxy.config.settings import Settings
 from tests.conftest import DATA
 from tests.scripted_upstream import Upstream
 from tests.serving import serving, settings_for

@@ -24,7 +24,7 @@ from evaluation.options import (
 from evaluation.plots import load_matplotlib, plot, plot_paths
 from evaluation.report import Report
 from evaluation.rows import Label, read_rows
-from proxy.config import load
+from proxy.config.load import load
 
 NAME = "checkers"
 HELP = "accuracy, calibration and speed of a checker over labelled rows"

@@ -23,7 +23,7 @@ from evaluation.markdown import failures, print_json, table
 from evaluation.metrics import Flags
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.options import counted as number
-from proxy.config import load
+from proxy.config.load import load
 from proxy.protocols import Checker
 from proxy.types import Finding, Verdict
 

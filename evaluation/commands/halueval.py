@@ -28,9 +28,9 @@ from evaluation.llm_work import in_order
 from evaluation.markdown import print_json
 from evaluation.options import add_checker_arguments, add_resamples_argument, counted
 from evaluation.rows import read_lines
-from proxy.config import load
+from proxy.config.load import load
+from proxy.config.settings import Settings
 from proxy.protocols import Retriever
-from proxy.settings import Settings
 from proxy.types import Finding
 
 NAME = "halueval"

@@ -29,7 +29,7 @@ from evaluation.markdown import failures, rounded, shown, table
 from evaluation.metrics import Flags, Floats
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.report import Report
-from proxy.config import load
+from proxy.config.load import load
 from proxy.protocols import Checker
 
 NAME = "halueval-qa"

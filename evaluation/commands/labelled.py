@@ -19,7 +19,7 @@ from evaluation.options import (
 )
 from evaluation.report import Report
 from evaluation.rows import read_lines, read_rows
-from proxy.config import load
+from proxy.config.load import load
 from proxy.protocols import Checker
 
 

@@ -24,7 +24,7 @@ from evaluation.options import (
 )
 from evaluation.report import Report
 from evaluation.rows import DataError, language_among
-from proxy.config import load
+from proxy.config.load import load
 from proxy.protocols import Checker
 from proxy.types import Pair
 from training.augment.chinese import make_chinese

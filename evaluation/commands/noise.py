@@ -21,7 +21,7 @@ from evaluation.options import add_checker_arguments, add_count_argument
 from evaluation.report import Report
 from evaluation.rows import CorpusRow, DataError, read_rows
 from evaluation.swapped import EXCHANGED, Swapped, draw_swapped
-from proxy.config import load
+from proxy.config.load import load
 from proxy.types import Pair
 
 NAME = "noise"

@@ -20,7 +20,7 @@ from evaluation.refchecker_figures import as_markdown as scored_as_markdown
 from evaluation.refchecker_human import ALL, Rated, as_json, as_markdown, rate
 from evaluation.report import Report
 from evaluation.rows import DataError
-from proxy.config import load
+from proxy.config.load import load
 
 NAME = "refchecker"
 HELP = "RefChecker: claims and responses against people's labels, by setting; models' hallucination by people"

@@ -24,7 +24,7 @@ from evaluation.options import (
 )
 from evaluation.report import Report
 from evaluation.swapped import EXCHANGED, Kind, Sample, draw_swapped
-from proxy.config import load
+from proxy.config.load import load
 from proxy.protocols import Checker
 
 NAME = "swaps"

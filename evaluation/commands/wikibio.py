@@ -22,9 +22,9 @@ from evaluation.markdown import failures, print_json, table
 from evaluation.metrics import Figures, Indexes
 from evaluation.options import add_checker_arguments, add_resamples_argument
 from evaluation.wikibio import Biography, Sentences, figures, read_wikibio
-from proxy.config import load
+from proxy.config.load import load
+from proxy.config.settings import Settings
 from proxy.protocols import Retriever
-from proxy.settings import Settings
 from proxy.types import Finding, Verdict
 
 NAME = "wikibio"

@@ -28,11 +28,11 @@ from evaluation.wikiretr import joined, read_subset
 from evaluation.wikiretr_agreement import as_json, as_markdown, compare
 from index_builder.threshold import measure_threshold, sample_rows
 from proxy.commands.compose import make_encoder
-from proxy.config import load
+from proxy.config.load import load
+from proxy.config.settings import Encoder as EncoderSettings
+from proxy.config.settings import Settings
 from proxy.errors import ConfigError
 from proxy.retrieval.lexical import postings_of
-from proxy.settings import Encoder as EncoderSettings
-from proxy.settings import Settings
 from proxy.types import Passage, RetrievalMode
 
 NAME = "wikiretr"

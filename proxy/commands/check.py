@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.text import Text
 
 from proxy.commands.compose import compose
-from proxy.config import load
+from proxy.config.load import load
+from proxy.config.settings import Settings
 from proxy.engine.context import AppContext
 from proxy.engine.pipeline import Pipeline
 from proxy.errors import RequestError
 from proxy.openai_api.chat.response import Choice, choice
 from proxy.openai_api.evidence import Sources
 from proxy.openai_api.options import ResolvedOptions
-from proxy.settings import Settings
 from proxy.types import Draft, Json, Outcome, Usage, Verdict
 
 MAX_CHARACTERS = 10_000_000

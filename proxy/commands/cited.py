@@ -17,10 +17,10 @@ from proxy.citations.report import CitationOptions, check_citations
 from proxy.commands.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT
 from proxy.commands.cited_documents import read_documents
 from proxy.commands.lone_checker import open_checker
-from proxy.config import load
+from proxy.config.load import load
+from proxy.config.settings import Settings
 from proxy.errors import RequestError
 from proxy.openai_api.citation_check import report_object
-from proxy.settings import Settings
 from proxy.types import Document, Json, Verdict
 
 

@@ -14,15 +14,15 @@ from index_builder.build import WindowedEncoder, passage_tokens
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.commands.checkers import Checkers, load_checkers
+from proxy.config.settings import Encoder, Settings
+from proxy.config.settings import Extractor as ExtractorSettings
+from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.engine.context import AppContext, Model, RequestCorpus
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Extractor, Retriever
 from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.retrieval.chunks import chunk
 from proxy.retrieval.index_files import open_index
-from proxy.settings import Encoder, Settings
-from proxy.settings import Extractor as ExtractorSettings
-from proxy.settings import Upstream as UpstreamSettings
 from proxy.types import Document, Granularity, Passage, RetrievalMode
 from proxy.upstream.embedded.embedded_llm import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.upstream.endpoint import Endpoint, Relay

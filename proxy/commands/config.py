@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.syntax import Syntax
 
-from proxy.config import dump, load
+from proxy.config.load import dump, load
 
 
 def run(config: Path | None) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from index_builder.build import Report, Stage, build
 from index_builder.sources import expand
 from proxy.commands.compose import make_encoder
-from proxy.config import load
+from proxy.config.load import load
 
 SHOWN = 20
 """Broken documents that are named; the others are counted."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from proxy.checker_settings import Checker as CheckerSettings
-from proxy.checker_settings import CheckerName
 from proxy.commands.checkers import Checkers, load_checkers
 from proxy.commands.compose import endpoint
+from proxy.config.checker_settings import Checker as CheckerSettings
+from proxy.config.checker_settings import CheckerName
+from proxy.config.settings import Settings, Upstream
 from proxy.errors import ConfigError
 from proxy.protocols import Checker
-from proxy.settings import Settings, Upstream
 from proxy.upstream.embedded.embedded_llm import DESCRIPTIONS
 from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.provider import make_upstream, missing_keys

@@ -12,10 +12,10 @@ import uvicorn
 from rich.console import Console
 
 from proxy.commands.compose import compose
-from proxy.config import load
+from proxy.config.load import load
+from proxy.config.settings import Server
 from proxy.errors import ConfigError
 from proxy.server.app import create_app
-from proxy.settings import Server
 
 SHUTDOWN_SECONDS = 10
 """How long chats under way may take to end after a signal."""

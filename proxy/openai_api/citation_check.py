@@ -6,9 +6,9 @@ import difflib
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from proxy.checker_settings import CheckerName
 from proxy.citations.faithfulness import Citation, CitationReport, Statement
 from proxy.citations.report import numbered
+from proxy.config.checker_settings import CheckerName
 from proxy.errors import RequestError
 from proxy.openai_api.chat.request import RequestDocument
 from proxy.openai_api.chat.response import Status, usage_object

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proxy.config.settings import Retrieval
 from proxy.engine.context import AppContext
 from proxy.errors import RequestError
 from proxy.openai_api.chat.request import ChatRequest, RequestDocument
 from proxy.openai_api.documents import request_documents
 from proxy.protocols import Retriever
 from proxy.retrieval.fusion import MergedRetriever
-from proxy.settings import Retrieval
 from proxy.types import Document, EvidenceSource, Passage, RetrievalMode
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from proxy.citations.warning import WARNING
+from proxy.config.settings import Settings
 from proxy.engine.context import Model
 from proxy.engine.pipeline import Options
 from proxy.engine.reply_stream import DeliveryPolicy
@@ -17,7 +18,6 @@ from proxy.openai_api.chat.response import Rendering
 from proxy.openai_api.evidence import Sources
 from proxy.openai_api.profiles import PROFILES, Profile
 from proxy.protocols import Checker
-from proxy.settings import Settings
 from proxy.types import CitationStyle, OnUnsupported, Passage, ProfileName, ReplyFormat, StreamMode
 
 T = TypeVar("T")

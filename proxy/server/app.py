@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from proxy.config.settings import Settings
 from proxy.engine.context import AppContext
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError, VouchError
 from proxy.openai_api.chat.request import RequestOptions, parse_body, parse_chat
@@ -32,7 +33,6 @@ from proxy.server.limits import ConcurrencyLimit
 from proxy.server.middleware import CancelOnDisconnect, Keys, RequestId, bearer
 from proxy.server.response_service import ResponseService
 from proxy.server.unchecked import Relayed
-from proxy.settings import Settings
 from proxy.types import Json
 
 T = TypeVar("T")

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from starlette.responses import JSONResponse, Response
 
 from proxy.aio import closing
+from proxy.config.settings import Settings
 from proxy.engine.context import AppContext, Model
 from proxy.engine.pipeline import Answer, Pipeline
 from proxy.engine.reply_stream import ReplyStream
@@ -25,7 +26,6 @@ from proxy.protocols import LLM
 from proxy.server.limits import ConcurrencyLimit
 from proxy.server.streaming import Answered, ChatWire, Happening, streamed
 from proxy.server.unchecked import raw
-from proxy.settings import Settings
 from proxy.types import Passage
 from proxy.upstream.completion import Streamed
 

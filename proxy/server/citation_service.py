@@ -7,13 +7,13 @@ import time
 from dataclasses import dataclass
 
 from proxy.citations.report import CitationOptions, check_citations
+from proxy.config.settings import Settings
 from proxy.engine.context import AppContext
 from proxy.openai_api.chat.request import RequestOptions
 from proxy.openai_api.citation_check import CheckRequest, report_object
 from proxy.openai_api.models import find_model
 from proxy.openai_api.options import ResolvedOptions
 from proxy.server.limits import ConcurrencyLimit
-from proxy.settings import Settings
 from proxy.types import Json
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proxy.commands import index as index_command
 from proxy.commands.compose import load_library
-from proxy.settings import Settings
+from proxy.config.settings import Settings
 from tests.clients.clients import CLIENTS, Client
 from tests.clients.columns import COLUMNS, Column
 from tests.clients.lab import laboratory

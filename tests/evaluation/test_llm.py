@@ -13,10 +13,10 @@ from evaluation.llm import add_llm_arguments, asked_upstream, open_judge, open_l
 from evaluation.llm_meter import Meter, cost
 from evaluation.llm_work import in_order
 from evaluation.options import add_checker_arguments
-from proxy.checker_settings import Checker as CheckerSettings
+from proxy.config.checker_settings import Checker as CheckerSettings
+from proxy.config.settings import Settings
+from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.errors import ConfigError, UpstreamError
-from proxy.settings import Settings
-from proxy.settings import Upstream as UpstreamSettings
 from proxy.types import Chat, Json, Pair, Usage, Verdict
 from tests.scripted_upstream import Raw, Reply, Status, Upstream
 

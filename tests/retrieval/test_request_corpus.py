@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from proxy.commands.compose import Library, make_parts
+from proxy.config.settings import Settings
 from proxy.engine.context import AppContext
 from proxy.retrieval import open_corpus, search_thread
 from proxy.retrieval.index_files import open_index
-from proxy.settings import Settings
 from proxy.types import Document, Evidence, RetrievalMode
 from tests.corpora import build_index
 from tests.encoders import HashingEncoder

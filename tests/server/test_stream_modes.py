@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from proxy.commands.compose import Library
-from proxy.settings import Settings
+from proxy.config.settings import Settings
 from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
 from tests.server.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 from tests.serving import serving, settings_for

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from proxy.checker_settings import CheckerName
 from proxy.citations.history import bare
+from proxy.config.checker_settings import CheckerName
 from proxy.errors import RequestError
 from proxy.openai_api.fields import kind_of, optional
 from proxy.openai_api.profiles import choose_profile, split_alias

@@ -1,14 +1,23 @@
-"""The settings of the checkers, as `proxy.settings` holds them."""
+"""What every section of the settings is made of.
+
+The settings of the checkers, as `proxy.config.settings` holds them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from proxy.section import Section
 from proxy.types import NLILabel, Precision, PromptName
+
+
+class Section(BaseModel):
+    """Frozen, and no key that we don't know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
 
 CheckerName = Literal["builtin", "llm", "cross_encoder", "repc", "cascade"]
 StepName = Literal["builtin", "llm", "cross_encoder", "repc"]

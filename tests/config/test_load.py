@@ -9,10 +9,10 @@ from typing import get_args
 import pytest
 import yaml
 
-from proxy.checker_settings import CheckerName
-from proxy.config import dump, load
+from proxy.config.checker_settings import CheckerName
+from proxy.config.load import dump, load
+from proxy.config.settings import Settings
 from proxy.errors import ConfigError
-from proxy.settings import Settings
 
 CONFIG = Path(__file__).parent.parent / "config.yaml"
 

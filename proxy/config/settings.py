@@ -6,8 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from proxy.checker_settings import Checker
-from proxy.section import Section
+from proxy.config.checker_settings import Checker, Section
 from proxy.types import (
     Aggregation,
     CitationStyle,

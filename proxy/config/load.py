@@ -13,8 +13,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from proxy.config.settings import Settings
 from proxy.errors import ConfigError
-from proxy.settings import Settings
 from proxy.types import Json
 
 PREFIX = "VOUCH_"
