@@ -25,7 +25,7 @@ from typing import Any
 
 import httpx
 
-from proxy.commands.demo import server
+from proxy.cli.demo import server
 from tests.scripted_upstream import Upstream
 
 

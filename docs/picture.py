@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from proxy.commands import demo
+from proxy.cli import demo
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 
-from proxy.commands import lone_checker
+from proxy.cli import lone_checker
 from proxy.config.checker_settings import CheckerName
 from proxy.config.settings import Settings
 from proxy.protocols import Checker

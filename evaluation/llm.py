@@ -31,8 +31,8 @@ from pydantic import SecretStr
 from evaluation.llm_cache import CachedLLM
 from evaluation.llm_meter import Meter
 from evaluation.options import counted, writable_folder
-from proxy.commands.checkers import load_checkers
-from proxy.commands.compose import endpoint
+from proxy.cli.compose import endpoint
+from proxy.cli.compose_checkers import load_checkers
 from proxy.config.settings import Settings
 from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.errors import ConfigError

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from proxy.commands.compose import load_library
+from proxy.cli.compose import load_library
 from proxy.config.settings import Settings
 from proxy.engine.verifier import Verifier
 from proxy.errors import CheckError

@@ -1,7 +1,7 @@
 """The command line.
 
 Signatures and help only: what a command needs (torch alone takes a second to import) is in its own module
-under `proxy.commands`, imported when the command runs, so that `vouch --help` is instant.
+under `proxy.cli`, imported when the command runs, so that `vouch --help` is instant.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def main() -> NoReturn:
 
 
 def _run(command: str, **options: Any) -> None:
-    importlib.import_module(f"proxy.commands.{command}").run(**options)
+    importlib.import_module(f"proxy.cli.{command}").run(**options)
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from openai import OpenAI
 
-from proxy.commands import index as index_command
-from proxy.commands.compose import Library, load_library
+from proxy.cli import index as index_command
+from proxy.cli.compose import Library, load_library
 from proxy.config.settings import Settings
 from tests.scripted_upstream import Upstream
 from tests.serving import serving, settings_for

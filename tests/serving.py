@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 
-from proxy.commands.compose import Library, make_parts
+from proxy.cli.compose import Library, make_parts
 from proxy.config.load import validate
 from proxy.config.settings import Settings
 from proxy.server.app import create_app

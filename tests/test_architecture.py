@@ -45,7 +45,7 @@ ROOMS = [
     },
     {"proxy.server.app"},
     {"index_builder"},
-    {"proxy.commands"},
+    {"proxy.cli"},
     {"proxy.__main__"},
 ]
 """From the ground up; a module may import from its own room and those before it."""
@@ -63,13 +63,13 @@ MAY_NOT = {
         "proxy.server.chat_service",
         "proxy.engine.pipeline",
         "proxy.openai_api",
-        "proxy.commands",
+        "proxy.cli",
     ],
 }
 
 HEAVY = set("torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai".split())
 """Where each may be imported; the command line's own module imports none of them."""
-HOMES = ("proxy.backends", "proxy.text.sentences", "index_builder", "proxy.commands")
+HOMES = ("proxy.backends", "proxy.text.sentences", "index_builder", "proxy.cli")
 
 FILES = sorted([*(ROOT / "proxy").rglob("*.py"), *(ROOT / "index_builder").rglob("*.py")])
 

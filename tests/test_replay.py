@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.replay import felm, problems
 from proxy.citations.markers import strip_markers
-from proxy.commands import index as index_command
-from proxy.commands.compose import load_library
+from proxy.cli import index as index_command
+from proxy.cli.compose import load_library
 from proxy.config.settings import Settings
 from tests.conftest import DATA
 from tests.scripted_upstream import Upstream

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.clients.clients import Client
 from tests.clients.columns import DRAFT, KEY, QUESTION, Column, Exchange, Expected, Seen
 from tests.clients.drivers import Driver

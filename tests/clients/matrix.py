@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from proxy.commands import index as index_command
-from proxy.commands.compose import load_library
+from proxy.cli import index as index_command
+from proxy.cli.compose import load_library
 from proxy.config.settings import Settings
 from tests.clients.clients import CLIENTS, Client
 from tests.clients.columns import COLUMNS, Column

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.clients.clients import CLIENTS, Client
 from tests.clients.columns import COLUMNS, Column
 from tests.clients.lab import Lab, laboratory

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from proxy.commands.compose import Library, make_parts
+from proxy.cli.compose import Library, make_parts
 from proxy.config.settings import Settings
 from proxy.engine.context import AppContext
 from proxy.retrieval import open_corpus, search_thread

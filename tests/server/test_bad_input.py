@@ -9,7 +9,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.scripted_upstream import Drop, Hang, Raw, Reply, Status, Upstream
 from tests.server.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
 from tests.server.facts import TRUE

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from openai import OpenAI
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.checkers.tiny import make_classifier
 from tests.scripted_upstream import Upstream
 from tests.server.asking import ask, curl, verdicts

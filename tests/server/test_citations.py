@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.scripted_upstream import Raw, Status, Upstream
 from tests.server.asking import curl
 from tests.serving import serving, settings_for

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.scripted_upstream import Reply, Upstream, tool_calls
 from tests.server.facts import FALSE, GREETING, TRUE, TRUE_TOO, UNKNOWN
 from tests.serving import serving, settings_for

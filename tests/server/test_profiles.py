@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.scripted_upstream import Reply, Upstream
 from tests.server.facts import TRUE, TRUE_TOO, UNKNOWN
 from tests.serving import serving, settings_for

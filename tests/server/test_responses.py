@@ -12,7 +12,7 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
 from tests.server.asking import QUESTION, curl
 from tests.server.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, UNKNOWN

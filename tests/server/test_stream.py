@@ -14,7 +14,7 @@ import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionChunk
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
 from tests.server.asking import QUESTION
 from tests.server.facts import FALSE, GREETING, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN

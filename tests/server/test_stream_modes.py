@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.commands.compose import Library
+from proxy.cli.compose import Library
 from proxy.config.settings import Settings
 from tests.scripted_upstream import Hang, Reply, Status, Upstream, tool_calls
 from tests.server.facts import FALSE, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN

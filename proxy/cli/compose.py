@@ -13,7 +13,7 @@ from typing import get_args
 from index_builder.build import WindowedEncoder, passage_tokens
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
-from proxy.commands.checkers import Checkers, load_checkers
+from proxy.cli.compose_checkers import Checkers, load_checkers
 from proxy.config.settings import Encoder, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings

@@ -11,14 +11,14 @@ from typing import Any, get_args
 import pytest
 
 from proxy.__main__ import CheckerOption
-from proxy.commands.checkers import load_checkers
+from proxy.cli.compose_checkers import load_checkers
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.config.checker_settings import CheckerName
 from proxy.config.load import validate
 from proxy.errors import ConfigError
 from proxy.types import Chat, Draft, Pair, Reply, Usage, Verdict
 from tests.checkers.tiny import make_classifier
-from tests.test_cli import one_line, vouch
+from tests.cli.test_cli import one_line, vouch
 from tests.tiny_models import repc_classifier, tiny_encoder
 
 PAIR = Pair("the claim w1 .", "w2 w3 .")
@@ -51,7 +51,7 @@ def test_the_command_line_names_the_same_checkers() -> None:
 def test_only_what_is_asked_for_is_imported() -> None:
     code = (
         "import sys; from proxy.config.checker_settings import Checker; "
-        "from proxy.commands.checkers import load_checkers; "
+        "from proxy.cli.compose_checkers import load_checkers; "
         "load_checkers(Checker(), ['llm']); print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from proxy.commands.checkers import Checkers, load_checkers
-from proxy.commands.compose import endpoint
+from proxy.cli.compose import endpoint
+from proxy.cli.compose_checkers import Checkers, load_checkers
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.config.checker_settings import CheckerName
 from proxy.config.settings import Settings, Upstream

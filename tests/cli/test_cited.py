@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from proxy.commands.cited import check
-from proxy.commands.cited_documents import read_documents
+from proxy.cli.cited import check
+from proxy.cli.cited_documents import read_documents
 from proxy.config.settings import Settings
 from proxy.errors import ConfigError, SourceError, VouchError
+from tests.cli.test_cli import one_line, vouch
 from tests.scripted_upstream import Upstream
 from tests.serving import settings_for
-from tests.test_cli import one_line, vouch
 
 TALL = "The Eiffel Tower is 330 metres tall and was completed in 1889."
 DESIGN = "Maurice Koechlin drew the first design of the Eiffel Tower in 1884."

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from proxy.commands.compose import compose
+from proxy.cli.compose import compose
 from proxy.config.load import load
 from proxy.config.settings import Settings
 from proxy.engine.context import AppContext

@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 from rich.console import Console
 
-from proxy.commands.compose import compose
+from proxy.cli.compose import compose
 from proxy.config.load import load
 from proxy.config.settings import Server
 from proxy.errors import ConfigError

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from proxy.citations.faithfulness import CitationReport
 from proxy.citations.report import CitationOptions, check_citations
-from proxy.commands.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT
-from proxy.commands.cited_documents import read_documents
-from proxy.commands.lone_checker import open_checker
+from proxy.cli.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT
+from proxy.cli.cited_documents import read_documents
+from proxy.cli.lone_checker import open_checker
 from proxy.config.load import load
 from proxy.config.settings import Settings
 from proxy.errors import RequestError

@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from proxy.commands import index as index_command
-from proxy.commands.check import reference_line
+from proxy.cli import index as index_command
+from proxy.cli.check import reference_line
 from proxy.errors import ConfigError, VouchError
 
 QUESTION = "How tall is the Eiffel Tower, and when was it completed?"

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from index_builder.build import Report, Stage, build
 from index_builder.sources import expand
-from proxy.commands.compose import make_encoder
+from proxy.cli.compose import make_encoder
 from proxy.config.load import load
 
 SHOWN = 20
