@@ -15,7 +15,7 @@ from proxy.claims.checkable import is_checkable
 from proxy.claims.context import contexts
 from proxy.engine import judging
 from proxy.protocols import Checker
-from proxy.types import Claim, Evidence, Finding
+from proxy.types import Claim, Evidence, Finding, Pair
 
 How = Literal["each", "joined"]
 """`each`: as the proxy checks, each passage alone and, where none decides, joined (CEG section 3.3).
@@ -130,7 +130,7 @@ async def check_joined(checker: Checker, response: Response, selection: Selectio
     asked = [
         (
             segment.claim,
-            judging.pair(segment.claim, selection.of(segment.evidence), context, response.question),
+            Pair.of(segment.claim, selection.of(segment.evidence), context, response.question),
         )
         for segment, context in zip(response.segments, contexts(claims, response.question), strict=True)
         if segment.claim.checkable

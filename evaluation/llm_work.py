@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from evaluation.judging import progress
-from proxy.engine.verifier import together
+from proxy.aio import together
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

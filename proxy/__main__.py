@@ -207,7 +207,7 @@ def demo(
 @app.command("config")
 def config_command(config: ConfigOption = None) -> None:
     """Print the effective settings: defaults, config file, environment. Secrets are masked."""
-    _run("config", config=config)
+    _run("show_config", config=config)
 
 
 def main() -> NoReturn:

@@ -1,10 +1,11 @@
-"""Iterators that are closed where they are used, so that a caller who leaves hangs up at once."""
+"""asyncio helpers: work that is cancelled, and iterators that are closed, when their caller leaves."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -18,3 +19,14 @@ async def closing(items: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
         aclose = getattr(items, "aclose", None)
         if aclose is not None:
             await aclose()
+
+
+async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results in order. When one fails or this is cancelled, the rest is cancelled first."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -3,6 +3,7 @@ exclusive; all scores are floats in [0, 1] unless said otherwise."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal, get_args
@@ -215,6 +216,12 @@ class Pair:
     title: str = ""
     others: tuple[Page, ...] = ()
 
+    @classmethod
+    def of(cls, claim: Claim, evidence: Sequence[Evidence], context: str = "", question: str = "") -> Pair:
+        """A claim and one passage, or several that are to support it together (CEG, section 3.3)."""
+        first, *others = (Page(item.passage.text, item.passage.title) for item in evidence)
+        return cls(claim.plain, first.text, context, question, first.title, tuple(others))
+
     def alone(self) -> tuple[Pair, ...]:
         """The claim and each of the passages."""
         return (
@@ -298,6 +305,16 @@ class Finding:
     """What a claim that was taken apart was decided by."""
     claimed: tuple[Evidence, ...] = ()
     """Passages that the upstream cites and that don't carry the claim, where such citations are kept."""
+
+    @property
+    def decisive(self) -> Evidence | None:
+        """The best passage by retrieval of those that made the verdict what it is.
+
+        Not by the checker's score: a passage that has all but one number of the claim scores lower than one
+        about something else.
+        """
+        held = (item for item in self.evidence if item.judgement and item.judgement.verdict is self.verdict)
+        return next(held, None)
 
 
 @dataclass(frozen=True, slots=True)

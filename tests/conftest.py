@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,8 @@ from openai import OpenAI
 from proxy.cli import index as index_command
 from proxy.cli.compose import Library, load_library
 from proxy.config.settings import Settings
+from proxy.upstream.endpoint import Endpoint
+from proxy.upstream.http import HTTPUpstream
 from tests.scripted_upstream import Upstream
 from tests.serving import serving, settings_for
 
@@ -63,3 +65,11 @@ def client(base_url: str) -> Iterator[OpenAI]:
     """The real OpenAI SDK, pointed at it."""
     with OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=30) as client:
         yield client
+
+
+@pytest.fixture
+async def llm(upstream: Upstream) -> AsyncIterator[HTTPUpstream]:
+    """What the tests' upstream says."""
+    client = HTTPUpstream(Endpoint("openai/model", api_base=upstream.url, api_key="k"))
+    yield client
+    await client.close()

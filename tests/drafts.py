@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-DATA = Path(__file__).parents[2] / "../shared/data"
+DATA = Path(__file__).parents[1] / "../shared/data"
 
 _WORDS = st.sampled_from(
     """

@@ -52,8 +52,17 @@ _RULES = [
     *(
         Path(str(resources.files(builtin))) / f"{name}.py"
         for name in (
-            *("assertion", "claims", "excerpt", "frames", "months", "numbers", "reading", "scaffolding"),
-            *("tokens", "windows", "words"),
+            *(
+                "assertion",
+                "claim_view",
+                "excerpt",
+                "nonveridical",
+                "months",
+                "numbers",
+                "pair_view",
+                "injection",
+            ),
+            *("tokens", "evidence_windows", "word_lists"),
         )
     ),
 ]

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from proxy.aio import together
 from proxy.citations.attribution import assign, read_citations
 from proxy.citations.faithfulness import (
     CitationReport,
@@ -20,12 +21,10 @@ from proxy.citations.faithfulness import (
 )
 from proxy.claims.context import contexts
 from proxy.claims.segment import segment
-from proxy.engine import judging
-from proxy.engine.verifier import together
 from proxy.errors import CheckError, RequestError
 from proxy.protocols import Checker
 from proxy.text.words import Nearest, nearest
-from proxy.types import Document, Evidence, Judgement, Passage
+from proxy.types import Document, Evidence, Judgement, Pair, Passage
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +139,7 @@ class _Check:
         """One judgement per group of documents."""
         claim, context = self.statements[at].claim, self.contexts[at]
         joined = ([self.evidence[number] for number in group] for group in groups)
-        pairs = [judging.pair(claim, evidence, context, self.question) for evidence in joined]
+        pairs = [Pair.of(claim, evidence, context, self.question) for evidence in joined]
         return await self.checker.check(pairs) if pairs else ()
 
 

@@ -26,7 +26,6 @@ from proxy.correction.reprompt import (
     with_turns,
     written,
 )
-from proxy.engine.judging import decisive
 from proxy.text.delimiters import LENGTH, delimiter_for
 from proxy.text.language import language_of
 from proxy.types import Attempt, Chat, Finding, Language, Verdict
@@ -286,6 +285,6 @@ def _missing(finding: Finding) -> list[str]:
 
 
 def _words(finding: Finding) -> list[str]:
-    nearest = decisive(finding)
+    nearest = finding.decisive
     missing = nearest.judgement.missing if nearest and nearest.judgement else ()
     return [finding.claim.plain[start:end] for start, end in missing]

@@ -17,8 +17,6 @@ from proxy.types import (
     Evidence,
     Finding,
     Judgement,
-    Page,
-    Pair,
     UpstreamCitations,
     Usage,
     Verdict,
@@ -26,19 +24,6 @@ from proxy.types import (
 
 MARGIN = 0.2
 """How much less sure than the surest a passage may be to be cited too."""
-
-
-def pair(claim: Claim, evidence: Sequence[Evidence], context: str, question: str) -> Pair:
-    """What the checker is asked of a claim and one passage, or several together (CEG section 3.3)."""
-    first, *others = (Page(one.passage.text, one.passage.title) for one in evidence)
-    return Pair(
-        claim=claim.plain,
-        evidence=first.text,
-        context=context,
-        question=question,
-        title=first.title,
-        others=tuple(others),
-    )
 
 
 def judged(evidence: Sequence[Evidence], judgements: Sequence[Judgement]) -> tuple[Evidence, ...]:
@@ -113,16 +98,6 @@ def with_citations(finding: Finding, own: Collection[str], rule: UpstreamCitatio
     failed = {one.passage.document_id: one for one in reversed(theirs) if one.passage.document_id not in held}
     claimed = tuple(reversed(failed.values())) if rule == "merge" else ()
     return replace(finding, cited=tuple(cited.values()), claimed=claimed)
-
-
-def decisive(finding: Finding) -> Evidence | None:
-    """The best passage by retrieval of those that made the verdict what it is.
-
-    By the checker's score it would not do: a passage that has all but one number of the claim scores lower
-    than one that is about something else.
-    """
-    held = (one for one in finding.evidence if one.judgement and one.judgement.verdict is finding.verdict)
-    return next(held, None)
 
 
 def unchecked(claim: Claim) -> Finding:

@@ -11,12 +11,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from proxy.aio import together
 from proxy.citations.draft_reader import read_draft, reader
 from proxy.correction.revise import revision
 from proxy.correction.rewrite import read_rewrites, rewrite
 from proxy.correction.splice import spliced, without
 from proxy.engine import judging
-from proxy.engine.verifier import Verifier, together
+from proxy.engine.verifier import Verifier
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
 from proxy.types import (

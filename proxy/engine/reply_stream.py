@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
-from proxy.aio import closing
+from proxy.aio import closing, together
 from proxy.citations.draft_reader import reader, untouched
 from proxy.correction.continuation import Overlap, continuation
 from proxy.engine.incremental_verifier import Begun, Checked, Delta, IncrementalVerifier, Written
 from proxy.engine.pipeline import Answer, Pipeline
-from proxy.engine.verifier import together
 from proxy.errors import VerificationError
 from proxy.openai_api.chat.response import Rendering
 from proxy.types import Attempt, Chat, Draft, Finding, Json, Outcome, Reply, StreamMode, Usage, Verdict

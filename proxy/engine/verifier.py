@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from proxy.aio import together
 from proxy.claims.context import contexts, needs_context, query
 from proxy.engine import judging
 from proxy.engine.judging import combined
@@ -21,6 +22,7 @@ from proxy.types import (
     Extraction,
     Finding,
     Judgement,
+    Pair,
     Passage,
     UpstreamCitations,
 )
@@ -164,7 +166,7 @@ class Verifier:
 
         async def ask(groups_of_each: Sequence[Sequence[Sequence[Evidence]]]) -> list[list[Judgement]]:
             pairs = [
-                judging.pair(one.claim, group, one.context, question)
+                Pair.of(one.claim, group, one.context, question)
                 for one, groups in zip(held, groups_of_each, strict=True)
                 for group in groups
             ]
@@ -204,14 +206,3 @@ class Verifier:
         """Ids of the documents that the upstream cites for the claim."""
         passages = (passage for number in claim.cited for passage in self.documents.get(number, ()))
         return frozenset(passage.document_id for passage in passages)
-
-
-async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results in order. When one fails or this is cancelled, the rest is cancelled first."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

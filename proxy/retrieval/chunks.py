@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from index_builder.documents import Document
 from proxy.retrieval.token_count import count_tokens as tiktoken_length
 from proxy.text.sentences import sentence_spans
-from proxy.types import Passage
+from proxy.types import Document, Passage
 
 Span = tuple[int, int]
 

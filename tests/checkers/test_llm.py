@@ -33,7 +33,7 @@ PAIR = Pair(
 REASONED_YES = {**YES, "ceg": "The document says so.\nAnswer: Factual"}
 REASONED_NO = {**NO, "ceg": "It says 1588.\nAnswer: Nonfactual"}
 SUPPORTED, UNSUPPORTED, UNVERIFIED = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED
-HALUEVAL = Path(__file__).parents[3] / "../shared/data/papers/ceg_halueval_377.json"
+HALUEVAL = Path(__file__).parents[2] / "../shared/data/papers/ceg_halueval_377.json"
 
 
 @pytest.mark.parametrize("prompt", NAMES)

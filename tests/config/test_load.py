@@ -14,7 +14,7 @@ from proxy.config.load import dump, load
 from proxy.config.settings import Settings
 from proxy.errors import ConfigError
 
-CONFIG = Path(__file__).parent.parent / "config.yaml"
+CONFIG = Path(__file__).parents[2] / "config.yaml"
 
 
 def leaves(tree: object, path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:

@@ -118,7 +118,7 @@ def test_joined_passages_that_do_not_carry_it_change_nothing_but_the_cost() -> N
 
 
 def test_joined_evidence_holds_every_passage() -> None:
-    asked = judging.pair(CLAIM, [evidence("a"), evidence("b")], "before", "why?")
+    asked = Pair.of(CLAIM, [evidence("a"), evidence("b")], "before", "why?")
     assert (asked.context, asked.question) == ("before", "why?")
     assert [(one.title, one.evidence) for one in asked.alone()] == [
         ("Title a", "Text a."),

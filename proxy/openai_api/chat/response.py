@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from proxy.citations.place import Annotated, Located, Reference, annotate
-from proxy.engine.judging import decisive, shares, verdict_of
+from proxy.engine.judging import shares, verdict_of
 from proxy.engine.pipeline import Answer
 from proxy.errors import VerificationError
 from proxy.types import (
@@ -254,7 +254,7 @@ def status(attempt: Attempt) -> Status:
 
 def _failed(finding: Finding) -> Json:
     """A nonfactual claim with the best of the passages that decided it."""
-    nearest = decisive(finding)
+    nearest = finding.decisive
     passage = nearest.passage if nearest else None
     return {
         "text": finding.claim.text,

@@ -1,1 +1,0 @@
-"""Adapters, one heavy dependency each."""
