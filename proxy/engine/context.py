@@ -27,7 +27,7 @@ class Model:
     prefill: bool = False
     """Whether it goes on from an unfinished turn of its own."""
     max_reply: int = 20_000_000
-    """Characters of a reply, over which it is an error."""
+    """Bytes of a reply, over which it is an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ class IncrementalVerifier:
         question: the user's.
         deadline: seconds for checking what was settled at once.
         shown: whether what is checked is let go at once, so that it can't be taken back.
-        max_size: characters of a reply, over which it is an error.
+        max_size: bytes of a reply, over which it is an error.
         begun: what the first choice goes on from.
     """
 

@@ -50,7 +50,7 @@ class DeliveryPolicy:
     `mode` is decided: never `auto`. `corrections` are how often a stream may be taken back to its last claim
     that holds; with `prefill` the model goes on from an unfinished turn of its own. With `fail_closed`
     nothing that could not be checked is let go. With `progress` a reply that waits for its
-    end says how far it is. A reply of more than `max_size` characters is an error.
+    end says how far it is. A reply of more than `max_size` bytes is an error.
     """
 
     mode: StreamMode

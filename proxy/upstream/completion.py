@@ -84,7 +84,7 @@ async def collect(chunks: AsyncIterator[Json], max_size: int = 20_000_000) -> Re
 
     Texts are joined (content, reasoning, refusal, arguments, unknown ones), lists grow (logprobs too),
     tool calls are told apart by index, anything else: the last one wins. Raises `UpstreamProtocolError`
-    when there is no choice, or more than `max_size` characters.
+    when there is no choice, or more than `max_size` bytes.
     """
     completion = Completion(max_size)
     async for chunk in chunks:
@@ -93,7 +93,10 @@ async def collect(chunks: AsyncIterator[Json], max_size: int = 20_000_000) -> Re
 
 
 class Completion:
-    """A `chat.completion` that grows chunk by chunk. Linear in what is added."""
+    """A `chat.completion` that grows chunk by chunk. Linear in what is added.
+
+    `max_size` bounds its texts, in bytes of UTF-8.
+    """
 
     def __init__(self, max_size: int) -> None:
         self._left = max_size
@@ -138,18 +141,18 @@ class Completion:
     def _merge(self, whole: Json, delta: Json) -> None:
         for key, value in delta.items():
             if value is not None:
-                self._left -= len(key)
+                self._left -= utf8_length(key)
                 _MERGES.get(key, Completion._merge_field)(self, whole, key, value)
 
     def _merge_field(self, whole: Json, key: str, value: Any) -> None:
         old = whole.get(key)
         if isinstance(value, str) and key not in _WHOLE:
-            self._left -= len(value)
+            self._left -= utf8_length(value)
             if not isinstance(old, _Pieces):
                 whole[key] = old = _Pieces()
             old.append(value)
         elif isinstance(value, list):
-            self._left -= len(str(value))
+            self._left -= utf8_length(str(value))
             whole[key] = [*value] if not isinstance(old, list) else old
             if isinstance(old, list):
                 old.extend(value)
@@ -164,6 +167,11 @@ class Completion:
         for call in calls if isinstance(calls, list) else ():
             delta = _object(call)
             self._merge(known.one(delta), {k: v for k, v in delta.items() if k != "index"})
+
+
+def utf8_length(text: str) -> int:
+    """Bytes of the text in UTF-8. A lone surrogate, which JSON can carry and UTF-8 can't, counts 3."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 class _Pieces(list[str]):
@@ -213,7 +221,7 @@ def _joined(value: Any) -> Any:
 class Streamed:
     """The same replies, each collected from a stream; `on_first` is called at each stream's first chunk.
 
-    `on_first` runs in the event loop and must not block. `max_size` bounds a reply, in characters.
+    `on_first` runs in the event loop and must not block. `max_size` bounds a reply, in bytes.
     """
 
     def __init__(self, llm: LLM, on_first: Callable[[], None], max_size: int = 20_000_000) -> None:

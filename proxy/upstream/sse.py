@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 
 from proxy.errors import UpstreamProtocolError
@@ -58,20 +59,20 @@ class Events:
         self._partial = [] if lines[-1].endswith((b"\n", b"\r")) else [lines.pop()]
         self._waiting = sum(map(len, self._partial))
         for line in lines:
-            text = line.rstrip(b"\r\n").decode("utf-8", "replace")
+            content = line.rstrip(b"\r\n")
             if not self._started:
-                text = text.removeprefix("\ufeff")
+                content = content.removeprefix(BOM_UTF8)
                 self._started = True
-            if text:
-                self._field(text)
+            if content:
+                self._field(content)
             elif self._data:
                 data, self._data, self._size = "\n".join(self._data), [], 0
                 yield data
 
-    def _field(self, line: str) -> None:
-        name, _, value = line.partition(":")
-        if name == "data":
-            self._data.append(value.removeprefix(" "))
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" ").decode("utf-8", "replace"))
             self._size += len(value) + 1
             self._bound(self._size)
 

@@ -177,6 +177,13 @@ async def test_a_reply_over_the_size_is_refused(delta: Json) -> None:
         await added(deltas(*[delta] * 100), max_size=1000)
 
 
+async def test_the_size_counts_bytes_not_characters() -> None:
+    await added(deltas({"content": "x" * 900}), max_size=1000)
+    for content in ("世" * 340, "é" * 510, "\ud800" * 340):
+        with pytest.raises(UpstreamProtocolError, match="max_reply_bytes"):
+            await added(deltas({"content": content}), max_size=1000)
+
+
 async def test_a_delta_nested_too_deeply_is_a_protocol_error() -> None:
     deep: Json = {}
     for _ in range(5000):

@@ -85,6 +85,13 @@ def test_an_event_over_the_size_is_refused_however_it_comes() -> None:
             events(*(stream[n : n + 7] for n in range(0, len(stream), 7)), max_bytes=1000)
 
 
+def test_the_size_of_an_event_counts_bytes_not_characters() -> None:
+    line = f"data: {'世' * 3}\n".encode()
+    assert events(line * 90, b"\n", max_bytes=1000) == ["\n".join(["世" * 3] * 90)]
+    with pytest.raises(UpstreamProtocolError, match="max_reply_bytes"):
+        events(line * 120, b"\n", max_bytes=1000)
+
+
 def test_a_stream_of_nothing_but_comments_is_bounded() -> None:
     with pytest.raises(UpstreamProtocolError, match="max_reply_bytes"):
         events(*[b": ping\n\n"] * (FRAMING * 100 // 8 + 1), max_bytes=100)
