@@ -13,9 +13,8 @@ from evaluation.metrics import Figures, Indexes, share
 from evaluation.rows import CorpusRow, DataError, read_corpus
 from evaluation.wikiretr import read_retold
 from proxy.protocols import Encoder
-from proxy.retrieval.dense import DenseRanking, Ranking
-from proxy.retrieval.fusion import HybridRanking
-from proxy.retrieval.lexical import LexicalRanking, Postings
+from proxy.retrieval.lexical import Postings
+from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking, Ranking
 from proxy.types import Passage, RetrievalMode, Vectors
 
 DEPTH = 10

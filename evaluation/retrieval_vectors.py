@@ -11,8 +11,8 @@ import numpy as np
 from evaluation.options import writable_folder
 from proxy.errors import ConfigError
 from proxy.protocols import Encoder
-from proxy.retrieval.arrays import ArrayWriter, map_array
 from proxy.retrieval.corpus import ENCODED, VECTOR, encoded_text
+from proxy.retrieval.index_files import ArrayWriter, map_array
 from proxy.types import Passage, Vectors
 
 BLOCK = 512

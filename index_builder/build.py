@@ -16,31 +16,17 @@ from index_builder.threshold import measure_threshold, sample_rows
 from index_builder.vectors import old_vectors, write_vectors
 from proxy.errors import SourceError
 from proxy.protocols import Encoder
-from proxy.retrieval.arrays import map_array
-from proxy.retrieval.chunks import MAX_TOKENS, chunk
+from proxy.retrieval.chunks import WindowedEncoder, chunk, count_tokens, passage_tokens
 from proxy.retrieval.corpus import ENCODED, VECTOR, VECTORS
 from proxy.retrieval.generation import Generation, new_generation
-from proxy.retrieval.index_files import FORMAT, Manifest
+from proxy.retrieval.index_files import FORMAT, Manifest, map_array
 from proxy.retrieval.lexical import postings_of, write_postings
 from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
-from proxy.retrieval.token_count import count_tokens
 from proxy.types import Passage
 
 Stage = Literal["reading", "encoding", "indexing"]
 
-_WINDOW = 256
-"""The encoder's window that `chunks.MAX_TOKENS` was measured for."""
-
 _KEPT_REPORTS = 1000
-
-
-class WindowedEncoder(Encoder, Protocol):
-    """An encoder that says how long a text it takes."""
-
-    @property
-    def max_tokens(self) -> int:
-        """Its window, in its own tokens. Longer text is cut off."""
-        ...
 
 
 class Progress(Protocol):
@@ -76,11 +62,6 @@ class _Tally:
     tokens: int = 0
     broken_count: int = 0
     broken: list[BrokenDocument] = field(default_factory=list)
-
-
-def passage_tokens(encoder: WindowedEncoder) -> int:
-    """Tokens by `chunks.window_tokens` that a passage may have, for it to fit the encoder's window."""
-    return max(1, encoder.max_tokens * MAX_TOKENS // _WINDOW)
 
 
 def silent(stage: Stage, done: int, total: int | None) -> None:

@@ -13,10 +13,9 @@ import numpy as np
 
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
-from proxy.retrieval.arrays import ArrayWriter, map_array
 from proxy.retrieval.corpus import ENCODED, VECTOR, VECTORS, encoded_text
 from proxy.retrieval.generation import Generation
-from proxy.retrieval.index_files import MANIFEST, open_index
+from proxy.retrieval.index_files import MANIFEST, ArrayWriter, map_array, open_index
 from proxy.types import Passage, Vectors
 
 log = logging.getLogger(__name__)

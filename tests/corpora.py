@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from index_builder.build import Report, WindowedEncoder, build
+from index_builder.build import Report, build
+from proxy.retrieval.chunks import WindowedEncoder
 from tests.encoders import HashingEncoder
 
 ANIMALS = [

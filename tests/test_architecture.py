@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,8 +31,16 @@ MAY_NOT = {
     "proxy.retrieval": ["proxy.checkers", "proxy.upstream"],
     "proxy.checkers": ["proxy.retrieval", "proxy.upstream"],
     "proxy.upstream": ["proxy.retrieval", "proxy.checkers"],
-    "proxy.server": ["index_builder"],
-    "index_builder": ["proxy.server", "proxy.engine", "proxy.openai_api", "proxy.checkers", "proxy.upstream"],
+    "index_builder": [
+        "proxy.server",
+        "proxy.engine",
+        "proxy.openai_api",
+        "proxy.checkers",
+        "proxy.upstream",
+        "proxy.claims",
+        "proxy.citations",
+        "proxy.correction",
+    ],
 }
 
 HEAVY = set("torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai".split())
@@ -100,6 +110,15 @@ def test_imports_inside_functions_stay_where_heavy_parts_are_composed(path: Path
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             inside_it = [one for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)]
             assert not inside_it or module_of(path) in COMPOSING
+
+
+def test_the_server_never_loads_a_reader_of_files() -> None:
+    code = "import sys, proxy.cli.serve, proxy.cli.compose; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    readers = {"index_builder", "pypdf", "docx", "mwxml", "mwparserfromhell", "selectolax"}
+    assert "proxy.retrieval" in loaded
+    assert not readers & {name.split(".")[0] for name in loaded}
 
 
 def test_there_are_no_cycles() -> None:

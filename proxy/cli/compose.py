@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from index_builder.build import WindowedEncoder, passage_tokens
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.cli.compose_checkers import Checkers, load_checkers
 from proxy.config.settings import Encoder, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
-from proxy.engine.context import AppContext, Model, RequestCorpus
+from proxy.engine.context import AppContext, Model
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Extractor, Retriever
-from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
-from proxy.retrieval.chunks import chunk
+from proxy.retrieval import Corpus, open_corpus, retriever, search_thread
+from proxy.retrieval.chunks import WindowedEncoder
 from proxy.retrieval.index_files import open_index
-from proxy.types import Document, Granularity, Passage, RetrievalMode
+from proxy.retrieval.request_corpus import RequestCorpora
+from proxy.types import Granularity, RetrievalMode
 from proxy.upstream.embedded.embedded_llm import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.upstream.endpoint import Endpoint, Relay
 from proxy.upstream.provider import make_upstream, missing_keys
@@ -86,28 +84,18 @@ def compose(settings: Settings) -> AppContext:
 
 def make_parts(settings: Settings, library: Library) -> AppContext:
     """The parts over a library that is loaded; it stays its owner's to close."""
-    # Documents of one request may take long to encode: the searches of all others must not wait for that.
-    holding = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents")
     threshold = None if settings.retrieval.threshold == "auto" else settings.retrieval.threshold
-    max_tokens = passage_tokens(library.encoder)
-
-    def over(corpus: Corpus, mode: RetrievalMode) -> Retriever:
-        return retriever(corpus, library.encoder, mode, thread=library.thread, threshold=threshold)
-
-    async def over_documents(documents: Sequence[Document], mode: RetrievalMode) -> RequestCorpus:
-        loop = asyncio.get_running_loop()
-        passages, corpus = await loop.run_in_executor(holding, hold, documents)
-        return RequestCorpus(over(corpus, mode), passages)
-
-    def hold(documents: Sequence[Document]) -> tuple[tuple[Passage, ...], Corpus]:
-        passages = tuple(
-            passage
-            for document in documents
-            for passage in chunk(document, words=settings.index.words, max_tokens=max_tokens)
-        )
-        return passages, hold_corpus(passages, library.encoder, library.corpus.threshold)
-
-    retrievers = {mode: over(library.corpus, mode) for mode in MODES}
+    request_corpora = RequestCorpora(
+        library.encoder,
+        thread=library.thread,
+        words=settings.index.words,
+        random_cosine=library.corpus.threshold,
+        threshold=threshold,
+    )
+    retrievers: dict[RetrievalMode, Retriever] = {
+        mode: retriever(library.corpus, library.encoder, mode, thread=library.thread, threshold=threshold)
+        for mode in MODES
+    }
     checkers = load_checkers(settings.checker)
     models = make_models(settings, retrievers[settings.retrieval.mode], checkers)
 
@@ -116,9 +104,9 @@ def make_parts(settings: Settings, library: Library) -> AppContext:
             if model.forwarder is not None:
                 await model.forwarder.close()
         checkers.close()
-        holding.shutdown(wait=True, cancel_futures=True)
+        request_corpora.close()
 
-    return AppContext(models, retrievers, library.corpus.passages, over_documents, close)
+    return AppContext(models, retrievers, library.corpus.passages, request_corpora.open, close)
 
 
 def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> dict[str, Model]:

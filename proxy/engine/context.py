@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.protocols import LLM, Checker, Extractor, Passages, Retriever
-from proxy.types import Document, Granularity, Passage, RetrievalMode, StreamMode
+from proxy.retrieval.request_corpus import RequestCorpus
+from proxy.types import Document, Granularity, RetrievalMode, StreamMode
 from proxy.upstream.endpoint import Relay, Upstream
 
 
@@ -28,14 +29,6 @@ class Model:
     """Whether it goes on from an unfinished turn of its own."""
     max_reply: int = 20_000_000
     """Bytes of a reply, over which it is an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestCorpus:
-    """Documents that came with a request, as passages, searchable."""
-
-    retriever: Retriever
-    passages: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

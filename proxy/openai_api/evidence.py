@@ -12,7 +12,7 @@ from proxy.errors import RequestError
 from proxy.openai_api.chat.request import ChatRequest, RequestDocument
 from proxy.openai_api.documents import request_documents
 from proxy.protocols import Retriever
-from proxy.retrieval.fusion import MergedRetriever
+from proxy.retrieval.request_corpus import MergedRetriever
 from proxy.types import Document, EvidenceSource, Passage, RetrievalMode
 
 

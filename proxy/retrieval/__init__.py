@@ -1,10 +1,16 @@
 """The corpus, searchable: by cosine (FAISS), by words (bm25s), or by both.
 
 corpus = open_corpus(open_index(path))
-found = await retriever(corpus, encoder, "hybrid", thread=search_thread()).search(claims, k=5)
+evidence = await retriever(corpus, encoder, "hybrid", thread=search_thread()).search(claims, k=5)
 """
 
-from proxy.retrieval.corpus import Corpus, hold_corpus, open_corpus
-from proxy.retrieval.search import RankingRetriever, retriever, search_thread
+from proxy.retrieval.corpus import (
+    Corpus,
+    RankingRetriever,
+    hold_corpus,
+    open_corpus,
+    retriever,
+    search_thread,
+)
 
 __all__ = ["Corpus", "RankingRetriever", "hold_corpus", "open_corpus", "retriever", "search_thread"]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
 
-from proxy.retrieval.token_count import count_tokens as tiktoken_length
+import tiktoken
+
+from proxy.errors import ConfigError
+from proxy.protocols import Encoder
 from proxy.text.sentences import sentence_spans
 from proxy.types import Document, Passage
 
@@ -18,6 +26,12 @@ Span = tuple[int, int]
 
 MAX_TOKENS = 200
 """Default bound on `window_tokens` of a passage. See there for what was measured."""
+
+_WINDOW = 256
+"""The encoder's window that `MAX_TOKENS` was measured for."""
+
+_TOKENIZER = "cl100k_base"
+_CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _CHARACTERS_PER_WORD = 1.6
@@ -30,6 +44,20 @@ _CLAUSE_END = re.compile(r"[，；、：]|[,;:)—–](?:\s+|(?<=—))|\n")
 _SPACE = re.compile(r"\s+")
 _STRETCH = 1.5
 """A passage may be this much longer than asked for, where that saves a short rest."""
+
+
+class WindowedEncoder(Encoder, Protocol):
+    """An encoder that says how long a text it takes."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Its window, in its own tokens. Longer text is cut off."""
+        ...
+
+
+def passage_tokens(encoder: WindowedEncoder) -> int:
+    """How many tokens, by `window_tokens`, a passage may have to fit the encoder's window."""
+    return max(1, encoder.max_tokens * MAX_TOKENS // _WINDOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +100,39 @@ def word_count(text: str) -> float:
     return words
 
 
+def count_tokens(text: str) -> int:
+    """The length of `text` in cl100k_base tokens; special tokens in it count as the text that they are.
+
+    Raises:
+        ConfigError: the tokenizer's table is not on this machine and can't be fetched.
+    """
+    return len(_encoding().encode_ordinary(text))
+
+
+@cache
+def _encoding() -> tiktoken.Encoding:
+    _use_bundled_tables()
+    try:
+        return tiktoken.get_encoding(_TOKENIZER)
+    except Exception as error:  # tiktoken lets its HTTP client's and the file system's errors through
+        raise ConfigError(
+            f"The tokenizer table {_TOKENIZER} can't be loaded: {error}. "
+            "Set TIKTOKEN_CACHE_DIR to a folder that holds it, or unset it to use the one litellm brings."
+        ) from error
+
+
+def _use_bundled_tables() -> None:
+    """litellm's wheel carries the tables under the names that tiktoken's cache expects."""
+    if any(variable in os.environ for variable in _CACHE_VARIABLES):
+        return
+    spec = find_spec("litellm")  # finds the folder without the two seconds of importing it
+    if spec is None or spec.origin is None:
+        return
+    folder = Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
+    if folder.is_dir():
+        os.environ[_CACHE_VARIABLES[0]] = str(folder)
+
+
 def window_tokens(text: str) -> int:
     """How much of an encoder's window a text takes, without that encoder's tokenizer at hand.
 
@@ -86,7 +147,7 @@ def window_tokens(text: str) -> int:
     """
     narrow, wide = _CJK_RUN.subn(" ", text)
     wide = len(text) - len(narrow) + wide
-    return wide + max(tiktoken_length(narrow), sum(1 for _ in _BASIC_PIECE.finditer(narrow)))
+    return wide + max(count_tokens(narrow), sum(1 for _ in _BASIC_PIECE.finditer(narrow)))
 
 
 def chunk(

@@ -1,18 +1,22 @@
-"""What is searched: passages, their vectors and their words, on disk or in memory."""
+"""Passages with their vectors and words, on disk or in memory, and the retriever over them."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
+import faiss
 import numpy as np
 
+from proxy.errors import RetrievalError
 from proxy.protocols import Encoder
-from proxy.retrieval.arrays import map_array
-from proxy.retrieval.index_files import EncodedText, Index
+from proxy.retrieval.index_files import EncodedText, Index, map_array
 from proxy.retrieval.lexical import Postings, open_postings, postings_of
 from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages
-from proxy.types import Passage, Vectors
+from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking, Ranking
+from proxy.types import Evidence, Passage, RetrievalMode, Vectors
 
 VECTORS = "vectors.npy"
 VECTOR = np.dtype("<f4")
@@ -50,16 +54,86 @@ def open_corpus(index: Index) -> Corpus:
 
 
 def hold_corpus(passages: Sequence[Passage], encoder: Encoder, threshold: float) -> Corpus:
-    """A corpus in memory, of documents that came with a request. Blocking: call it off the event loop.
-
-    So few passages say nothing about random ones, so `threshold` is the one of the corpus on disk.
-    """
+    """A corpus in memory. Blocking: call it off the event loop."""
     texts = [encoded_text(passage) for passage in passages]
-    blocks = [encoder.encode(texts[at : at + _BLOCK]) for at in range(0, max(1, len(texts)), _BLOCK)]
-    vectors = np.concatenate(blocks)
+    starts = range(0, max(1, len(texts)), _BLOCK)
+    vectors = np.concatenate([encoder.encode(texts[start : start + _BLOCK]) for start in starts])
     return Corpus(HeldPassages(passages), vectors, postings_of(passages), threshold)
 
 
 def encoded_text(passage: Passage) -> str:
     """What the encoder sees of a passage."""
     return passage.text
+
+
+def search_thread() -> ThreadPoolExecutor:
+    """One thread that searches. Retrievers may share it; more threads would only share the processor."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="search", initializer=_use_one_thread)
+
+
+def _use_one_thread() -> None:
+    """For the calling thread: with two, FAISS took six times as long for a single query as with one."""
+    faiss.omp_set_num_threads(1)
+
+
+class RankingRetriever:
+    """A ranking as a `protocols.Retriever`.
+
+    The event loop is never blocked. A search that is cancelled before its turn is never run; one that
+    runs ends by itself, and nobody waits for it.
+    """
+
+    def __init__(self, ranking: Ranking, passages: PassageTable, thread: Executor) -> None:
+        self._ranking = ranking
+        self._passages = passages
+        self._thread = thread
+
+    async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+        """Per query at most k passages, best first; all queries in one batch.
+
+        Raises:
+            RetrievalError: whatever went wrong, its cause attached.
+        """
+        if not queries or k < 1:
+            return [()] * len(queries)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._thread, self._search, tuple(queries), k)
+        except RetrievalError:
+            raise
+        except Exception as error:
+            raise RetrievalError(f"The corpus can't be searched: {type(error).__name__}: {error}") from error
+
+    def _search(self, queries: Sequence[str], k: int) -> list[tuple[Evidence, ...]]:
+        return [
+            tuple(Evidence(self._passages.passage(hit.row), hit.cosine) for hit in hits)
+            for hits in self._ranking.rank(queries, k)
+        ]
+
+
+def retriever(
+    corpus: Corpus,
+    encoder: Encoder,
+    mode: RetrievalMode,
+    *,
+    thread: Executor,
+    threshold: float | None = None,
+) -> RankingRetriever:
+    """The corpus, searchable.
+
+    Args:
+        corpus: what is searched.
+        encoder: the one that made its vectors (see `Index.require`).
+        mode: by cosine, by words, or by both.
+        thread: where the searching happens: a `search_thread`. Its owner shuts it down.
+        threshold: the cosine under which a passage is dropped, except the first; None is the corpus's own. A
+            lexical search has no cosine and drops none.
+    """
+    dense = DenseRanking(corpus.vectors, encoder, corpus.threshold if threshold is None else threshold)
+    lexical = LexicalRanking(corpus.postings)
+    rankings: dict[RetrievalMode, Ranking] = {
+        "dense": dense,
+        "lexical": lexical,
+        "hybrid": HybridRanking(dense, lexical),
+    }
+    return RankingRetriever(rankings[mode], corpus.passages, thread)

@@ -17,10 +17,8 @@ from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
 
 from proxy.errors import BrokenIndexError
-from proxy.retrieval.arrays import map_array
-from proxy.retrieval.dense import Hit
 from proxy.retrieval.generation import Generation
-from proxy.retrieval.index_files import Index
+from proxy.retrieval.index_files import Index, map_array
 from proxy.types import Passage
 
 WEIGHTS, ROWS, STARTS, WORDS = "bm25-weights.npy", "bm25-rows.npy", "bm25-starts.npy", "bm25-words.json"
@@ -48,35 +46,25 @@ class Postings:
     starts: NDArray[np.int64]
     passages: int
 
-
-class LexicalRanking:
-    """Passages by BM25 (Robertson et al.), as Lucene computes it. Those that share no word are no hits."""
-
-    def __init__(self, postings: Postings) -> None:
-        self._postings = postings
-
-    def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
-        """Per query at most k hits, best first, without a cosine."""
-        return [tuple(Hit(int(row)) for row in self._best(query, k)) for query in queries]
-
-    def _best(self, query: str, k: int) -> NDArray[np.intp]:
-        known = self._postings.words
+    def best(self, query: str, k: int) -> list[int]:
+        """Rows of at most k passages, best first. Those that share no word with the query are left out."""
         # Each word once: a claim that repeats a name is not more about it.
-        words = dict.fromkeys(known[word] for word in tokens(query[:_MAX_QUERY_CHARACTERS]) if word in known)
+        words = dict.fromkeys(
+            self.words[word] for word in tokens(query[:_MAX_QUERY_CHARACTERS]) if word in self.words
+        )
         scores = self._scores(list(words)[:_MAX_QUERY_WORDS])
-        found = np.flatnonzero(scores)
-        if len(found) > k:
-            found = found[np.argpartition(-scores[found], k - 1)[:k]]
-            found.sort()
-        best: NDArray[np.intp] = found[np.argsort(-scores[found], kind="stable")]
+        matching = np.flatnonzero(scores)
+        if len(matching) > k:
+            matching = matching[np.argpartition(-scores[matching], k - 1)[:k]]
+            matching.sort()
+        best: list[int] = matching[np.argsort(-scores[matching], kind="stable")].tolist()
         return best
 
     def _scores(self, words: Sequence[int]) -> NDArray[np.float32]:
-        postings = self._postings
-        scores = np.zeros(postings.passages, dtype=np.float32)
+        scores = np.zeros(self.passages, dtype=np.float32)
         for word in words:
-            start, end = postings.starts[word : word + 2]
-            scores[postings.rows[start:end]] += postings.weights[start:end]
+            start, end = self.starts[word : word + 2]
+            scores[self.rows[start:end]] += self.weights[start:end]
         return scores
 
 

@@ -14,9 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from proxy.errors import BrokenIndexError
-from proxy.retrieval.arrays import ArrayWriter, map_array
 from proxy.retrieval.generation import Generation
-from proxy.retrieval.index_files import Index
+from proxy.retrieval.index_files import ArrayWriter, Index, map_array
 from proxy.types import Passage
 
 PASSAGES = "passages.jsonl"

@@ -11,7 +11,7 @@ import pytest
 from proxy.errors import RetrievalError
 from proxy.protocols import Retriever
 from proxy.retrieval import hold_corpus, retriever, search_thread
-from proxy.retrieval.fusion import MergedRetriever
+from proxy.retrieval.request_corpus import MergedRetriever
 from proxy.types import Evidence, Passage, RetrievalMode
 from tests.corpora import ANIMALS
 from tests.encoders import HashingEncoder

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from proxy.errors import BrokenIndexError
 from proxy.retrieval import open_corpus
-from proxy.retrieval.arrays import ArrayWriter, map_array
 from proxy.retrieval.generation import Generation
-from proxy.retrieval.index_files import Index, open_index
+from proxy.retrieval.index_files import ArrayWriter, Index, map_array, open_index
 from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages, read_passages, write_passages
 from proxy.types import Passage
 from tests.corpora import ANIMALS, build_index

@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 
 from proxy.errors import RetrievalError
 from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
-from proxy.retrieval.dense import DenseRanking, Hit
-from proxy.retrieval.fusion import HybridRanking
 from proxy.retrieval.index_files import open_index
-from proxy.retrieval.lexical import LexicalRanking, postings_of, tokens
+from proxy.retrieval.lexical import postings_of, tokens
+from proxy.retrieval.rankings import DenseRanking, Hit, HybridRanking, LexicalRanking
 from proxy.types import Passage, RetrievalMode, Vectors
 from tests.corpora import ANIMALS, build_index
 from tests.encoders import HashingEncoder

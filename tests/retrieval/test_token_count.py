@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from proxy.retrieval.token_count import count_tokens
+from proxy.retrieval.chunks import count_tokens
 
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), ("Tin melts.", 4), ("<|endoftext|>", 7)])
@@ -28,7 +28,7 @@ def test_the_bundled_table_is_found_without_importing_litellm() -> None:
         "import os, socket, sys\n"
         "def refuse(*args): raise OSError('no network')\n"
         "socket.socket.connect = refuse\n"
-        "from proxy.retrieval.token_count import count_tokens\n"
+        "from proxy.retrieval.chunks import count_tokens\n"
         "print(count_tokens('Tin melts.'), 'litellm' in sys.modules, os.environ['TIKTOKEN_CACHE_DIR'])"
     )
     assert done.stdout.startswith("4 False "), done.stderr
@@ -40,7 +40,7 @@ def test_a_missing_table_is_one_clear_error(tmp_path: object) -> None:
         "import socket\n"
         "def refuse(*args): raise OSError('no network')\n"
         "socket.getaddrinfo = refuse\n"
-        "from proxy.retrieval.token_count import count_tokens\n"
+        "from proxy.retrieval.chunks import count_tokens\n"
         "from proxy.errors import ConfigError\n"
         "try: count_tokens('x')\n"
         "except ConfigError as error: print(error.message)",

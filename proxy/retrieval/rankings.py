@@ -1,0 +1,135 @@
+"""Ways of ranking a corpus: by cosine (FAISS), by words (BM25), or by both."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from proxy.protocols import Encoder
+from proxy.retrieval.lexical import Postings
+from proxy.types import Vectors
+
+Rows = NDArray[np.int64]
+
+_DEPTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage found for a query: its row, and its cosine to the query, 0 where nobody computed it."""
+
+    row: int
+    cosine: float = 0.0
+
+
+class Ranking(Protocol):
+    """One way of ranking a corpus. Blocking, one thread at a time."""
+
+    def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
+        """Per query at most k hits, best first."""
+        ...
+
+
+class DenseRanking:
+    """Passages by the cosine of their vector to the query's (CEG, section 3.2).
+
+    An exhaustive search by inner product over unit vectors, straight from the mapped file.
+
+    Args:
+        vectors: shape (passages, dimension), float32, unit rows.
+        encoder: the one that made them.
+        threshold: the cosine under which a hit is dropped, except the first.
+    """
+
+    def __init__(self, vectors: Vectors, encoder: Encoder, threshold: float) -> None:
+        self.threshold = threshold
+        self._vectors = vectors
+        self._encoder = encoder
+
+    def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
+        """Per query at most k hits, best first; one encoder call and one search for all of them."""
+        cosines, rows = self.nearest(self.encode(queries), k)
+        return [
+            _over(self.threshold, [Hit(row, cosine) for row, cosine in zip(*nearest, strict=True)])
+            for nearest in zip(rows.tolist(), cosines.tolist(), strict=True)
+        ]
+
+    def encode(self, queries: Sequence[str]) -> Vectors:
+        """Shape (queries, dimension)."""
+        return self._encoder.encode(queries)
+
+    def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
+        """Cosines and rows, each of shape (queries, at most k), best first."""
+        k = min(k, len(self._vectors))
+        if k == 0:
+            return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+        # The same scan as IndexFlatIP's, without its copy of the vectors: pages are read when they are needed
+        # and shared by the processes of a machine.
+        cosines, rows = faiss.knn(queries, self._vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
+        return np.clip(cosines, -1.0, 1.0), rows
+
+    def cosines(self, query: Vectors, rows: Sequence[int]) -> Vectors:
+        """Of one query vector, shape (dimension,), to the passages of these rows."""
+        similarities: Vectors = self._vectors[list(rows)] @ query
+        return np.clip(similarities, -1.0, 1.0)
+
+
+class LexicalRanking:
+    """Passages by BM25. Those that share no word with the query are no hits."""
+
+    def __init__(self, postings: Postings) -> None:
+        self._postings = postings
+
+    def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
+        """Per query at most k hits, best first, without a cosine."""
+        return [tuple(Hit(row) for row in self._postings.best(query, k)) for query in queries]
+
+
+class HybridRanking:
+    """Passages by reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
+
+    score(p) = 1 / (k + rank by cosine) + weight / (k + rank by BM25), over the first 100 of each. The
+    paper has k = 60 and equal weights; for claims, which name what they are about, k = 5 and weight 2
+    were measured better at every cut-off (docs/benchmarks.md). Each hit has its cosine, whichever ranking
+    found it, so the threshold holds for all.
+    """
+
+    def __init__(
+        self, dense: DenseRanking, lexical: LexicalRanking, *, k: int = 5, weight: float = 2.0
+    ) -> None:
+        self._dense = dense
+        self._lexical = lexical
+        self._k = k
+        self._weight = weight
+
+    def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
+        """Per query at most k hits, best first; one encoder call and one search for all of them."""
+        depth = max(k, _DEPTH)
+        vectors = self._dense.encode(queries)
+        _, nearest = self._dense.nearest(vectors, depth)
+        lexical = self._lexical.rank(queries, depth)
+        ranked = []
+        for vector, by_cosine, by_words in zip(vectors, nearest.tolist(), lexical, strict=True):
+            rows = self._fused(by_cosine, [hit.row for hit in by_words])
+            cosines = self._dense.cosines(vector, rows)
+            hits = [Hit(row, float(cosine)) for row, cosine in zip(rows, cosines, strict=True)]
+            ranked.append(_over(self._dense.threshold, hits)[:k])
+        return ranked
+
+    def _fused(self, by_cosine: Sequence[int], by_words: Sequence[int]) -> list[int]:
+        scores: defaultdict[int, float] = defaultdict(float)
+        for weight, rows in ((1.0, by_cosine), (self._weight, by_words)):
+            for rank, row in enumerate(rows, 1):
+                scores[row] += weight / (self._k + rank)
+        return sorted(scores, key=lambda row: -scores[row])
+
+
+def _over(threshold: float, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """The hits whose cosine is at least `threshold`, and always the first (CEG, section 3.2)."""
+    return tuple(hit for place, hit in enumerate(hits) if place == 0 or hit.cosine >= threshold)
