@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from evaluation.metrics import SEED
 from evaluation.retrieval import passage_of
 from evaluation.rows import CorpusRow, DataError
-from proxy.text.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import sentence_spans
 from proxy.types import Passage
 
 _LEAST_CHARACTERS = 20
@@ -29,12 +29,11 @@ def make_distractors(passages: Sequence[Passage], sought: Collection[int], count
     Raises:
         DataError: too few sentences are left to make that many different ones.
     """
-    punkt = own_punkt()
     sentences = [
         (passage.title, passage.text[start:end])
         for row, passage in enumerate(passages)
         if row not in sought
-        for start, end in sentence_spans(passage.text, punkt)
+        for start, end in sentence_spans(passage.text)
         if end - start >= _LEAST_CHARACTERS
     ]
     if len(sentences) * (len(sentences) - 1) < 2 * count:

@@ -12,7 +12,7 @@ from typing import Literal
 from evaluation.metrics import SEED
 from evaluation.rows import CorpusRow, DataError, held_out, language_among, read_corpus
 from proxy.checkers.builtin.months import MONTHS
-from proxy.text.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import sentence_spans
 from proxy.types import Language, Pair
 from training.swaps import Passage, Slot, Swap, make_swaps
 
@@ -71,12 +71,11 @@ def kind_of(slot: Slot | None, untouched: str, changed: str) -> Kind:
 
 
 def _passages(rows: Sequence[CorpusRow]) -> list[Passage]:
-    punkt = own_punkt()
     return [
         Passage(
             row.title,
             row.text,
-            tuple(row.text[start:end] for start, end in sentence_spans(row.text, punkt)),
+            tuple(row.text[start:end] for start, end in sentence_spans(row.text)),
         )
         for row in rows
     ]

@@ -1,20 +1,28 @@
-"""What Punkt has to know about English when the machine lacks its trained data. Lower case, no final stop.
-
-Words that are also whole English words (sun, mass, no, art) are left out where that would join sentences.
-
-Sentences of plain text, English, Chinese or mixed, by exact offsets.
+"""The one sentence splitter: English, Chinese or mixed plain text, by exact offsets.
 
 NLTK's Punkt (Kiss and Strunk, Unsupervised Multilingual Sentence Boundary Detection, 2006) decides what a
-full stop means. It needs a space after the stop, so Chinese ends are found first and Punkt sees the rest.
+full stop means. It reads no trained data, only the word lists below, so that a text is split the same way on
+every machine. Punkt needs a space after a stop, so the ends of Chinese sentences are found first and Punkt
+sees what is between them.
+
+The lists are lower case and without the final stop. Words that are also whole English words (sun, mass, no,
+art) are not abbreviations here where that would join sentences.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 
-from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer, PunktTokenizer
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+SPLITTER = "punkt-en-zh-2"
+"""Name and version of this splitter, for the manifest of an index.
+
+Passages end where sentences end, and a passage's id depends on its text: change this with any change to the
+splits.
+"""
 
 LEADING = frozenset(
     """
@@ -55,6 +63,8 @@ STARTERS = frozenset(
 )
 """Words that, capitalised after a TRAILING abbreviation, start a new sentence."""
 
+NUMBER_WORDS = frozenset("three four five six seven eight nine ten".split())
+"""More such words, but only after a single capital letter (`atop a Saturn V. Four days later`)."""
 
 Span = tuple[int, int]
 
@@ -80,43 +90,39 @@ _WINDOW = 4096
 _SAFE_CUT = re.compile(r"\w,?[ \t\n](?=\w)")
 _TRAILING_CITATIONS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘（「*_]{1,20}$")
+_INITIAL = re.compile(r"[^\W\d_]\.")
+_LAST_INITIAL = re.compile(r"(?<![^\W_])[^\W\d_]\.$")
 _ENUMERATOR = re.compile(r"[(（]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)）、]{1,2}")
 
 
-def sentence_spans(text: str, punkt: PunktSentenceTokenizer | None = None) -> list[Span]:
+def sentence_spans(text: str) -> list[Span]:
     """Spans of the sentences of `text`, in order, disjoint, none empty or with white space at either end.
 
     Together they cover every character that is not white space. Blank lines always end a sentence, single
-    line ends never. A citation mark after the stop stays with the sentence it cites for. `punkt` replaces
-    the tokenizer, which otherwise is the machine's `punkt_tab` data or our own abbreviation list.
+    line ends never. A citation mark after the stop stays with the sentence it cites for. Linear in the length
+    of the text.
     """
-    tokenizer = punkt or _punkt()
     masked = _CITED_STOP.sub(_blank_citations, text)
     spans: list[Span] = []
     for start, end in _wide_pieces(masked):
-        spans += _latin_spans(masked, start, end, tokenizer)
+        spans += _latin_spans(masked, start, end)
     return _with_citations(text, spans)
 
 
-def own_punkt() -> PunktSentenceTokenizer:
-    """Punkt without any trained data: its decisions rest on our list of English abbreviations."""
+def _tokenizer() -> PunktSentenceTokenizer:
+    """Punkt with the lists of this module in place of trained data."""
     parameters = PunktParameters()
     parameters.abbrev_types = set(LEADING | TRAILING)
     parameters.sent_starters = set(STARTERS)
+    # A Counter: Punkt looks up every word that follows an initial, and a defaultdict would keep them all.
+    parameters.ortho_context = Counter(dict.fromkeys(STARTERS | NUMBER_WORDS, _SEEN_IN_LOWER_CASE))
     return PunktSentenceTokenizer(parameters)
 
 
-def machine_punkt() -> PunktSentenceTokenizer:
-    """Punkt with the `punkt_tab` data of this machine, without them our own. Nothing is ever downloaded."""
-    try:
-        return PunktTokenizer("english")
-    except LookupError:
-        return own_punkt()
+_SEEN_IN_LOWER_CASE = 1 << 5
+"""Punkt's flag for a word known in lower case: capitalised after a single letter, it starts a sentence."""
 
-
-@cache
-def _punkt() -> PunktSentenceTokenizer:
-    return machine_punkt()
+_PUNKT = _tokenizer()
 
 
 def _blank_citations(match: re.Match[str]) -> str:
@@ -152,11 +158,11 @@ def _past_closers(text: str, start: int, end: int, limit: int) -> int:
     return end
 
 
-def _latin_spans(text: str, start: int, end: int, punkt: PunktSentenceTokenizer) -> Iterator[Span]:
+def _latin_spans(text: str, start: int, end: int) -> Iterator[Span]:
     """Punkt's spans of one piece, stripped, those joined again that should not have been cut."""
     open_span: Span | None = None
     for window_start, window_end in _windows(text, start, end):
-        for left, right in punkt.span_tokenize(text[window_start:window_end]):
+        for left, right in _PUNKT.span_tokenize(text[window_start:window_end]):
             span = _stripped(text, window_start + left, window_start + right)
             if span is None:
                 continue
@@ -204,9 +210,12 @@ def _belong_together(text: str, first: Span, second: Span) -> bool:
         return True
     if tail[-1] in "!?":
         return following.islower()
+    if _LAST_INITIAL.search(tail) and _INITIAL.match(text, second[0]):
+        return True
     match = _LAST_WORD.search(tail.removesuffix("."))
-    word = match.group().lower() if match and tail[-1] == "." else ""
-    return word in LEADING or (word in BEFORE_NUMBER and following.isdigit())
+    written = match.group() if match and tail[-1] == "." else ""
+    word = written.lower()
+    return written == "v" or word in LEADING or (word in BEFORE_NUMBER and following.isdigit())
 
 
 def _with_citations(text: str, spans: list[Span]) -> list[Span]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.rows import share_of
-from proxy.text.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import sentence_spans
 from training.__main__ import main
 from training.augment.chinese import make_chinese
 from training.augment.chinese_changes import denied, flipped, other_date, turned_round, without
@@ -299,9 +299,8 @@ def test_what_evidence_lacks_is_measured_in_pairs_of_characters() -> None:
 def real() -> Sequence[Made]:
     if not CORPUS.is_file():
         pytest.skip("the data folder is not beside the repository")
-    punkt = own_punkt()
     rows = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()[:250]]
-    spans = [(row, sentence_spans(row["text"], punkt)) for row in rows]
+    spans = [(row, sentence_spans(row["text"])) for row in rows]
     corpus = [
         Passage(row["title"], row["text"], tuple(row["text"][start:end] for start, end in found))
         for row, found in spans

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.rows import CorpusRow, Share, read_corpus, share_of
-from proxy.text.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import sentence_spans
 from training.swaps import Passage
 
 
 def passages_of(path: Path, *shares: Share) -> list[Passage]:
     """The passages of a corpus whose articles are for that; other pages than articles are left out."""
-    punkt = own_punkt()
     return [
         Passage(
             row.title,
             row.text,
-            tuple(row.text[start:end].strip() for start, end in sentence_spans(row.text, punkt)),
+            tuple(row.text[start:end].strip() for start, end in sentence_spans(row.text)),
         )
         for row in read_corpus(path)
         if _usable(row, shares)

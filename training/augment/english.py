@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from proxy.checkers.builtin.tokens import tokenize
-from proxy.text.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import sentence_spans
 from training.augment.details import Stock, details, exchanged
 from training.augment.phrasing import added, compressed, crossed, denied, opposed, recast, reworded
 from training.augment.respelling import respelled
@@ -172,7 +172,7 @@ def _respelled(row: Made, chance: random.Random) -> Iterator[Made]:
 def _cut(row: Made) -> Iterator[Made]:
     """The evidence without the sentences that share most of the claim's words, where two others are left."""
     own = {token.key for token in tokenize(row.claim)}
-    sentences = [row.evidence[start:end].strip() for start, end in sentence_spans(row.evidence, own_punkt())]
+    sentences = [row.evidence[start:end].strip() for start, end in sentence_spans(row.evidence)]
     shared = [len(own & {token.key for token in tokenize(text)}) / max(1, len(own)) for text in sentences]
     most = max(shared, default=0.0)
     left = [text for text, share in zip(sentences, shared, strict=True) if share < min(most, _SHARED)]

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise
 
 from proxy.checkers.builtin.tokens import Token, tokenize
-from proxy.text.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import sentence_spans
 
 Unit = str | tuple[str, str]
 """The key of a token, or those of two neighbours."""
@@ -51,16 +51,12 @@ class Window:
 
 
 class EvidenceReader:
-    """Cuts evidence into sentences by our own rules, whatever else the machine has, so that scores are the
-    same everywhere."""
-
-    def __init__(self) -> None:
-        self._punkt = own_punkt()
+    """Cuts evidence into tokens and sentences."""
 
     def read(self, text: str) -> EvidenceView:
         """The evidence with its tokens and sentences. Linear in its length."""
         tokens = tokenize(text)
-        spans = sentence_spans(text, self._punkt)
+        spans = sentence_spans(text)
         bounds = tuple(_bounds(text, tokens, spans))
         sentences = tuple(_spans(tokens, bounds, spans))
         units = tuple(frozenset(_units(tokens[first:last])) for first, last in bounds)

@@ -15,7 +15,7 @@ import torch
 
 from proxy.checkers.cross_encoder.classifier import Classifier, Floats
 from proxy.checkers.windows import FAILED, LEAST_ROOM, Window, Windowed, leading_title, nearest
-from proxy.text.sentences import own_punkt, sentence_spans
+from proxy.text.sentences import sentence_spans
 from proxy.types import Judgement, NLILabel, Pair, Precision, Verdict
 
 
@@ -78,7 +78,6 @@ class CrossEncoderChecker:
             max_windows,
         )
         self._version = f"cross_encoder {hashlib.sha256(repr(settings).encode()).hexdigest()}"
-        self._punkt = own_punkt()
         self._windowed = Windowed("cross-encoder", self._read, self._judge, batch_size)
 
     @property
@@ -97,7 +96,7 @@ class CrossEncoderChecker:
     def _read(self, pair: Pair) -> list[Window]:
         """The pair's windows, each with what is to be quoted of it as its span."""
         windows = self._reader.read(pair)
-        sentences = sentence_spans(pair.evidence, self._punkt) if windows else []
+        sentences = sentence_spans(pair.evidence) if windows else []
         return [replace(window, span=_whole(sentences, window.span)) for window in windows]
 
     def _judge(self, windows: Sequence[Window]) -> list[Judgement]:
