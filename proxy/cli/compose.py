@@ -11,7 +11,7 @@ from typing import get_args
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.cli.compose_checkers import Checkers, load_checkers
-from proxy.config.settings import Encoder, Settings
+from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.engine.context import AppContext, Model
@@ -43,6 +43,14 @@ class Library:
         self.thread.shutdown(wait=True, cancel_futures=True)
 
 
+def use_threads(settings: Runtime) -> None:
+    """Sets how many threads torch computes with, in the whole process. Called before a model loads."""
+    if settings.threads != "auto":
+        import torch
+
+        torch.set_num_threads(settings.threads)
+
+
 def make_encoder(settings: Encoder) -> WindowedEncoder:
     """The configured encoder. Raises `ConfigError`.
 
@@ -54,7 +62,6 @@ def make_encoder(settings: Encoder) -> WindowedEncoder:
         settings.model,
         precision=settings.precision,
         batch_size=settings.batch_size,
-        threads=settings.threads,
     )
     return encoder
 
@@ -62,6 +69,7 @@ def make_encoder(settings: Encoder) -> WindowedEncoder:
 def load_library(settings: Settings) -> Library:
     """The configured index with its encoder. Raises `BrokenIndexError`, `ConfigError`."""
     index = open_index(Path(settings.index.path))
+    use_threads(settings.runtime)
     encoder = make_encoder(settings.encoder)
     index.require(encoder)
     return Library(open_corpus(index), encoder, search_thread())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from proxy.cli.compose import endpoint
+from proxy.cli.compose import endpoint, use_threads
 from proxy.cli.compose_checkers import Checkers, load_checkers
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.config.checker_settings import CheckerName
@@ -24,6 +24,7 @@ async def open_checker(settings: Settings, name: CheckerName) -> AsyncIterator[C
 
     One that asks an LLM asks that of `checker.llm.model`, else the first upstream. Raises `ConfigError`.
     """
+    use_threads(settings.runtime)
     checkers = load_checkers(settings.checker, [name])
     try:
         if _asks(settings.checker, name):

@@ -46,7 +46,6 @@ class CrossEncoderChecker(Section):
     max_windows: int = Field(8, ge=1)
     precision: Precision = "auto"
     batch_size: int = Field(8, ge=1, le=4096)
-    threads: int | None = Field(None, ge=1)
     trust_remote_code: bool = False
 
     @model_validator(mode="after")
@@ -64,7 +63,6 @@ class RepCChecker(Section):
     model: str | None = None
     classifier: str | None = None
     precision: Precision = "auto"
-    threads: int | None = Field(None, ge=1)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

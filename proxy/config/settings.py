@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
@@ -76,7 +76,12 @@ class Encoder(Section):
     model: str = "all-MiniLM-L6-v2"
     precision: Precision = "auto"
     batch_size: int = Field(8, ge=1, le=4096)
-    threads: int | None = Field(None, ge=1)
+
+
+class Runtime(Section):
+    """The process that the local models share."""
+
+    threads: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
 
 
 class Extractor(Section):
@@ -151,6 +156,7 @@ class Settings(Section):
     upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
     index: Index = Index()
     encoder: Encoder = Encoder()
+    runtime: Runtime = Runtime()
     claims: Claims = Claims()
     retrieval: Retrieval = Retrieval()
     checker: Checker = Checker()

@@ -41,7 +41,6 @@ class SentenceTransformerEncoder:
             does not depend on it.
         batch_size: texts that are computed at once. A processor's caches want few: 8 took 0.72 times the
             time of 64 on one with AVX-512. A GPU wants more.
-        threads: of the whole process, for torch. None leaves torch's own choice.
         pooling: for a model without a sentence-transformers configuration. `auto` is the first token's
             vector for SimCSE (Gao et al. 2021; the CEG paper's encoder), without the pooler layer that its
             supervised models were trained with, and else the mean of all tokens.
@@ -56,11 +55,8 @@ class SentenceTransformerEncoder:
         *,
         precision: Precision = "auto",
         batch_size: int = 8,
-        threads: int | None = None,
         pooling: PoolingName = "auto",
     ) -> None:
-        if threads is not None:
-            torch.set_num_threads(threads)
         folder = local_folder(model, kind="encoder", key=_KEY)
         self._name = DEFAULT_MODEL if is_packaged(model) else _identity(model, folder)
         self._model = _load(model, folder, dtype_of(precision), pooling)

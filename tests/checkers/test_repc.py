@@ -41,7 +41,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture
 def checker(models: tuple[Path, Path]) -> Iterator[RepCChecker]:
     model, classifier = models
-    opened = RepCChecker(str(model), classifier, precision="fp32", threads=1, batch_size=3)
+    opened = RepCChecker(str(model), classifier, precision="fp32", batch_size=3)
     yield opened
     opened.close()
 
@@ -74,7 +74,7 @@ async def test_three_classes_tell_contradicted_from_unsupported(tmp_path: Path) 
         "mean",
         labels=("supported", "contradicted", "unsupported"),
     )
-    checker = RepCChecker(str(model), classifier / "repc.json", precision="fp32", threads=1)
+    checker = RepCChecker(str(model), classifier / "repc.json", precision="fp32")
     found = await checker.check([Pair(CLAIM, text) for text in (SUPPORTING, CONTRADICTING, UNDECIDED)])
     checker.close()
     assert [one.verdict for one in found] == [Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED]
@@ -150,7 +150,7 @@ async def test_the_packaged_model_is_found_by_its_name(tmp_path: Path) -> None:
     rows, out = write_plain_rows(tmp_path / "rows.jsonl", 80), tmp_path / "classifier"
     command = ["--model", "all-MiniLM-L6-v2", "--data", str(rows), "--out", str(out), "--layers", "4"]
     assert main([*command, "--max-tokens", "64", "--threads", "1"]) == 0
-    checker = RepCChecker("sentence-transformers/all-MiniLM-L6-v2", out, threads=1)
+    checker = RepCChecker("sentence-transformers/all-MiniLM-L6-v2", out)
     bridge, claim = "On that day the bridge over the water was opened.", "The bridge was opened."
     right, wrong = await checker.check([Pair(claim, bridge), Pair(claim, "The singer made a new record.")])
     checker.close()

@@ -48,6 +48,16 @@ def test_the_command_line_names_the_same_checkers() -> None:
     assert tuple(map(str, CheckerOption)) == get_args(CheckerName)
 
 
+def test_one_setting_decides_how_many_threads_compute() -> None:
+    code = (
+        "import torch; from proxy.cli.compose import use_threads; from proxy.config.settings import Runtime; "
+        "own = torch.get_num_threads(); use_threads(Runtime()); print(torch.get_num_threads() == own); "
+        "use_threads(Runtime(threads=3)); print(torch.get_num_threads())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "3"]
+
+
 def test_only_what_is_asked_for_is_imported() -> None:
     code = (
         "import sys; from proxy.config.checker_settings import Checker; "

@@ -130,7 +130,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
     decoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = read_rows(write_rows(tmp_path / "rows.jsonl", 600), None, seed=1)
-    model = HiddenStates(str(decoder), max_tokens=64, precision="fp32", threads=1)
+    model = HiddenStates(str(decoder), max_tokens=64, precision="fp32")
     whole = np.array(extract(rows, model, tmp_path / "whole", 8, most=1).states)
     assert whole.shape == (600, 3, 32)
 
@@ -159,7 +159,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
 def test_other_rows_or_settings_have_states_of_their_own(decoder: Path, tmp_path: Path) -> None:
     rows = read_rows(write_rows(tmp_path / "rows.jsonl", 12), None, seed=1)
     for max_tokens, some in ((64, rows), (48, rows), (64, rows[:-1])):
-        model = HiddenStates(str(decoder), max_tokens=max_tokens, threads=1)
+        model = HiddenStates(str(decoder), max_tokens=max_tokens)
         extract(some, model, tmp_path / "states", 8, most=1)
     assert len(list((tmp_path / "states").glob("*.npy"))) == 3
 

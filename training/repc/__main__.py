@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from proxy.checkers.repc.hidden_states import HiddenStates
 from proxy.checkers.repc.stored import Description
 from proxy.errors import VouchError
@@ -38,12 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         order.out.mkdir(parents=True, exist_ok=True)
+        if options.threads is not None:
+            torch.set_num_threads(options.threads)
         model = HiddenStates(
             options.model,
             max_tokens=options.max_tokens,
             pooling=options.pooling,
             precision=options.precision,
-            threads=options.threads,
         )
         made = make(order, model)
     except VouchError as error:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from proxy.checkers.cross_encoder.classifier import Classifier, Floats
 from proxy.checkers.windows import FAILED, LEAST_ROOM, Window, Windowed, leading_title, nearest
@@ -39,7 +38,6 @@ class CrossEncoderChecker:
         max_windows: of one evidence; of more, those that have most in common with the claim are computed.
         precision: see `encoder.SentenceTransformerEncoder`.
         batch_size: windows that are computed at once, equally long ones together.
-        threads: of the whole process, for torch. None leaves torch's own choice.
         trust_remote_code: run the code that a hub repository brings along.
 
     Raises:
@@ -58,11 +56,8 @@ class CrossEncoderChecker:
         max_windows: int = 8,
         precision: Precision = "auto",
         batch_size: int = 8,
-        threads: int | None = None,
         trust_remote_code: bool = False,
     ) -> None:
-        if threads is not None:
-            torch.set_num_threads(threads)
         self._classifier = Classifier(
             model, revision=revision, labels=labels, precision=precision, trust_remote_code=trust_remote_code
         )

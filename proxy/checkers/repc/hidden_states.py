@@ -157,10 +157,7 @@ class HiddenStates:
         max_tokens: int,
         pooling: Pooling = "claim",
         precision: Precision = "auto",
-        threads: int | None = None,
     ) -> None:
-        if threads is not None:
-            torch.set_num_threads(threads)
         folder = find_model(model)
         self.name = model
         self.checksum = model_checksum(folder)

@@ -28,7 +28,6 @@ class RepCChecker:
         model: the name, folder or hub id of the model that the classifier was trained on.
         classifier: the folder that training wrote, or the `repc.json` in it.
         precision: see `SentenceTransformerEncoder`.
-        threads: of the whole process, for torch. None leaves torch's own choice.
         batch_size: windows that are computed at once.
 
     Raises:
@@ -41,7 +40,6 @@ class RepCChecker:
         classifier: str | Path,
         *,
         precision: Precision = "auto",
-        threads: int | None = None,
         batch_size: int = 8,
     ) -> None:
         stored = read_classifier(Path(classifier))
@@ -52,7 +50,6 @@ class RepCChecker:
             max_tokens=stored.description.max_tokens,
             pooling=stored.description.pooling,
             precision=precision,
-            threads=threads,
         )
         _same_model(stored, self._states, str(classifier))
         self._version = hashlib.sha256(f"{stored.sha256} {self._states.checksum}".encode()).hexdigest()
