@@ -12,8 +12,7 @@ from typing import Literal, Protocol
 
 from index_builder.documents import BrokenDocument
 from index_builder.sources import Sources, documents, expand
-from index_builder.threshold import measure_threshold, sample_rows
-from index_builder.vectors import old_vectors, write_vectors
+from index_builder.vectors import measure_threshold, old_vectors, sample_rows, write_vectors
 from proxy.errors import SourceError
 from proxy.protocols import Encoder
 from proxy.retrieval.chunks import WindowedEncoder, chunk, count_tokens, passage_tokens

@@ -1,12 +1,14 @@
-"""From what the user names to a stream of documents.
+"""From files, folders, globs and standard input to a stream of documents.
 
-Everything that goes wrong with one document becomes a `BrokenDocument` here, and only here.
+Whatever goes wrong with one document becomes a `BrokenDocument` here, and only here.
 """
 
 from __future__ import annotations
 
 import glob
+import io
 import itertools
+import json
 import logging
 import os
 import re
@@ -18,9 +20,10 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
-from index_builder.documents import MAX_CHARACTERS, BrokenDocument, Document
+from index_builder.documents import MAX_BYTES, MAX_CHARACTERS, BrokenDocument, Document
 from index_builder.readers import READERS, suffix
-from index_builder.readers.stdin import read_stdin
+from index_builder.readers.rows import json_lines
+from index_builder.readers.text import decode
 from proxy.errors import SourceError
 
 log = logging.getLogger(__name__)
@@ -54,23 +57,20 @@ def expand(sources: Sequence[str]) -> Sources:
     A source is a file, a folder (read with all of its subfolders, symbolic links followed, hidden files
     and version control's folders skipped), a glob pattern (`**` for any depth; a folder that matches is
     read as one), or `-` for standard input. A file of unknown type is broken where it was named, and
-    only counted where a folder or a glob held it: nobody means the pictures beside the texts.
+    only counted where a folder or a glob held it, because nobody wants the pictures beside the texts read.
 
     Raises:
         SourceError: a source does not exist, or none of them holds a file that can be read.
     """
-    found = [_expand_one(source) for source in sources]
-    for source, one in zip(sources, found, strict=True):
-        if not one.files and not one.broken:
-            raise SourceError(f"{source} holds no documents; Vouch reads {' '.join(sorted(READERS))}.")
-    seen: dict[str, File] = {}
-    for file in itertools.chain.from_iterable(one.files for one in found):
-        seen.setdefault(os.path.realpath(file.path) if file.path else STDIN, file)
-    return Sources(
-        files=tuple(seen.values()),
-        broken=tuple(itertools.chain.from_iterable(one.broken for one in found)),
-        ignored=sum(one.ignored for one in found),
-    )
+    expanded = [_expand_one(source) for source in sources]
+    for name, source in zip(sources, expanded, strict=True):
+        if not source.files and not source.broken:
+            raise SourceError(f"{name} holds no documents; Vouch reads {' '.join(sorted(READERS))}.")
+    whole = _joined(expanded)
+    unique: dict[str, File] = {}
+    for file in whole.files:
+        unique.setdefault(os.path.realpath(file.path) if file.path else STDIN, file)
+    return replace(whole, files=tuple(unique.values()))
 
 
 def documents(
@@ -113,13 +113,16 @@ def _glob(pattern: str) -> Sources:
         raise SourceError(f"No file matches {pattern}")
     plain = itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts)
     root = Path(*plain)
-    found = [
-        _folder(path, root=root) if path.is_dir() else _files([path], root) for path in map(Path, matches)
-    ]
+    return _joined(
+        [_folder(path, root=root) if path.is_dir() else _files([path], root) for path in map(Path, matches)]
+    )
+
+
+def _joined(parts: Sequence[Sources]) -> Sources:
     return Sources(
-        files=tuple(itertools.chain.from_iterable(one.files for one in found)),
-        broken=tuple(itertools.chain.from_iterable(one.broken for one in found)),
-        ignored=sum(one.ignored for one in found),
+        files=tuple(itertools.chain.from_iterable(part.files for part in parts)),
+        broken=tuple(itertools.chain.from_iterable(part.broken for part in parts)),
+        ignored=sum(part.ignored for part in parts),
     )
 
 
@@ -162,14 +165,14 @@ def _read(file: File, stdin: BinaryIO | None) -> Iterator[Document | BrokenDocum
     source = str(file.path or "standard input")
     try:
         if file.path is None:
-            found = read_stdin(stdin or sys.stdin.buffer, file.id)
+            read = _read_stdin(stdin or sys.stdin.buffer, file.id)
         elif reader := READERS.get(suffix(file.path)):
-            found = reader(file.path, file.id)
+            read = reader(file.path, file.id)
         else:
             yield BrokenDocument(source, f"unknown type; Vouch reads {' '.join(sorted(READERS))}")
             return
         empty = True
-        for document in found:
+        for document in read:
             empty = False
             yield document if isinstance(document, BrokenDocument) else _checked(document, source)
         if empty:
@@ -181,6 +184,51 @@ def _read(file: File, stdin: BinaryIO | None) -> Iterator[Document | BrokenDocum
     except Exception as error:  # parsers raise anything on broken input; one file must not stop the rest
         log.debug("Reading %s failed", source, exc_info=True)
         yield BrokenDocument(source, f"{type(error).__name__}: {error}")
+
+
+def _read_stdin(stream: BinaryIO, id_: str) -> Iterator[Document | BrokenDocument]:
+    """JSON lines where the first line is a JSON object, else one plain text.
+
+    Raises:
+        SourceError: it is text and larger than `MAX_BYTES`.
+    """
+    title = "Standard input"
+    first = stream.readline(MAX_BYTES + 1)
+    if _is_json_object(first):
+        with io.BufferedReader(_Rejoined(first, stream)) as whole:
+            yield from json_lines(whole, id_, title=title, source="standard input")
+        return
+    data = first + stream.read(MAX_BYTES + 1 - len(first))
+    if len(data) > MAX_BYTES:
+        raise SourceError(f"larger than {MAX_BYTES // 1_000_000} MB; index a file of JSON lines instead")
+    yield Document(id_, title, decode(data))
+
+
+def _is_json_object(line: bytes) -> bool:
+    if not line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream, with what was already read of it put back in front."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = io.BytesIO(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fills `buffer` from the head, then from the rest."""
+        data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _os_reason(error: OSError) -> str:
@@ -221,9 +269,9 @@ def _safe(url: str) -> str:
     return url if scheme in _URL_SCHEMES else ""
 
 
-def _unique(found: Iterable[Document | BrokenDocument]) -> Iterator[Document | BrokenDocument]:
+def _unique(read: Iterable[Document | BrokenDocument]) -> Iterator[Document | BrokenDocument]:
     counts: dict[bytes, int] = {}  # by digest: ids may be long and there may be millions
-    for document in found:
+    for document in read:
         if isinstance(document, BrokenDocument):
             yield document
             continue

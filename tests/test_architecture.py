@@ -55,7 +55,13 @@ HOMES = (
     "proxy.cli",
 )
 
-COMPOSING = {"proxy.__main__", "proxy.cli.compose", "proxy.cli.compose_checkers", "proxy.upstream.provider"}
+COMPOSING = {
+    "index_builder.readers",
+    "proxy.__main__",
+    "proxy.cli.compose",
+    "proxy.cli.compose_checkers",
+    "proxy.upstream.provider",
+}
 """Modules that import a heavy part only when it is wanted."""
 
 FILES = sorted([*(ROOT / "proxy").rglob("*.py"), *(ROOT / "index_builder").rglob("*.py")])

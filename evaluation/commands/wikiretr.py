@@ -26,7 +26,7 @@ from evaluation.retrieval_tables import as_markdown as searched_as_markdown
 from evaluation.retrieval_vectors import RememberingEncoder, vectors_of
 from evaluation.wikiretr import joined, read_subset
 from evaluation.wikiretr_agreement import as_json, as_markdown, compare
-from index_builder.threshold import measure_threshold, sample_rows
+from index_builder.vectors import measure_threshold, sample_rows
 from proxy.cli.compose import make_encoder
 from proxy.config.load import load
 from proxy.config.settings import Encoder as EncoderSettings

@@ -1,23 +1,45 @@
-"""One reader per family of formats, each a function from a path to documents."""
+"""The readers by file suffix. Each is a function from a path to documents.
+
+A reader is a module in this folder and an entry in `READERS`. One whose library is an extra is imported when
+the first file of its kind is met, so that the others work without it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from index_builder.documents import Reader
-from index_builder.readers.docx import read_docx
+from index_builder.documents import BrokenDocument, Document, Reader
 from index_builder.readers.html import read_html
-from index_builder.readers.jsonl import read_json, read_jsonl
 from index_builder.readers.markdown import read_markdown
-from index_builder.readers.mediawiki import read_dump
-from index_builder.readers.pdf import read_pdf
-from index_builder.readers.table import read_csv, read_tsv
+from index_builder.readers.rows import read_csv, read_json, read_jsonl, read_tsv
 from index_builder.readers.text import read_text
+from proxy.errors import SourceError
+
+
+def _read_docx(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
+    with _extra("docx", "Word documents"):
+        from index_builder.readers.docx import read_docx
+    return read_docx(path, id_)
+
+
+def _read_dump(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
+    with _extra("mediawiki", "MediaWiki dumps"):
+        from index_builder.readers.mediawiki import read_dump
+    return read_dump(path, id_)
+
+
+def _read_pdf(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
+    with _extra("pdf", "PDF files"):
+        from index_builder.readers.pdf import read_pdf
+    return read_pdf(path, id_)
+
 
 READERS: dict[str, Reader] = {
-    ".bz2": read_dump,
+    ".bz2": _read_dump,
     ".csv": read_csv,
-    ".docx": read_docx,
+    ".docx": _read_docx,
     ".htm": read_html,
     ".html": read_html,
     ".json": read_json,
@@ -25,13 +47,22 @@ READERS: dict[str, Reader] = {
     ".markdown": read_markdown,
     ".md": read_markdown,
     ".ndjson": read_jsonl,
-    ".pdf": read_pdf,
+    ".pdf": _read_pdf,
     ".tsv": read_tsv,
     ".txt": read_text,
-    ".xml": read_dump,
+    ".xml": _read_dump,
 }
 
 
 def suffix(path: Path) -> str:
     """What decides which reader a file gets."""
     return path.suffix.lower()
+
+
+@contextmanager
+def _extra(name: str, kind: str) -> Iterator[None]:
+    """Says how to install a reader's library where its import fails. Raises `SourceError`."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise SourceError(f"{kind} need an optional library: pip install 'vouch[{name}]'") from error

@@ -12,8 +12,7 @@ from docx.opc.exceptions import OpcError
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
-from index_builder.documents import Document
-from index_builder.readers.blocks import Block, assemble
+from index_builder.documents import Block, Document, assemble
 from proxy.errors import SourceError
 
 _MAX_UNPACKED = 500_000_000

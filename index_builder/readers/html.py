@@ -9,9 +9,8 @@ from typing import Literal
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from index_builder.documents import Document
-from index_builder.readers.blocks import Block, assemble
-from index_builder.readers.encodings import decode, read_bytes
+from index_builder.documents import Block, Document, assemble
+from index_builder.readers.text import decode, read_bytes
 from proxy.errors import SourceError
 
 _DROPPED = frozenset(

@@ -11,10 +11,9 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from index_builder.documents import Document
-from index_builder.readers.blocks import Block, assemble
-from index_builder.readers.encodings import decode, read_bytes
+from index_builder.documents import Block, Document, assemble
 from index_builder.readers.html import html_blocks
+from index_builder.readers.text import decode, read_bytes
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"(title|url|id)[ \t]*:[ \t]*(.+)")

@@ -1,11 +1,70 @@
-"""Rows of tables and JSON objects: `id`, `title`, `text`, `url`, `section`, all but `text` optional."""
+"""Rows of `id`, `title`, `text`, `url`, `section`, all but `text` optional: JSON objects and tables.
+
+One JSON object a line (.jsonl, .ndjson), a list of them (.json), or a table with a header (.csv, .tsv).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from index_builder.documents import Document
+from index_builder.documents import MAX_BYTES, BrokenDocument, Document
+from index_builder.readers.text import decode, encoding_of_file, read_bytes
 from proxy.errors import SourceError
+
+_BLOCK = 1 << 20
+
+
+def read_jsonl(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
+    """One document a line. A bad line is broken, the rest goes on. Lines are UTF-8, as JSON has to be."""
+    with path.open("rb") as file:
+        yield from json_lines(file, id_, title=path.stem, source=str(path))
+
+
+def json_lines(
+    file: BinaryIO, id_: str, *, title: str, source: str, limit: int = MAX_BYTES
+) -> Iterator[Document | BrokenDocument]:
+    """As `read_jsonl`, of any stream; `id_#line` is the id of an object without one.
+
+    A line over `limit` bytes is broken; its rest is skipped without being held in memory.
+    """
+    number = 0
+    while line := file.readline(limit + 1):
+        number += 1
+        if len(line) > limit:
+            _skip_rest(file, line)
+            yield BrokenDocument(f"{source}:{number}", f"a line of more than {limit:,} bytes")
+        elif stripped := line.removeprefix(b"\xef\xbb\xbf").strip():
+            try:
+                yield row_document(_parsed(stripped), f"{id_}#{number}", title)
+            except SourceError as error:
+                yield BrokenDocument(f"{source}:{number}", error.message)
+
+
+def read_json(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
+    """One document per object of a list, or the one object that the file holds."""
+    parsed = _parsed(decode(read_bytes(path)))
+    if not isinstance(parsed, list):
+        yield row_document(parsed, id_, path.stem)
+        return
+    for number, row in enumerate(parsed, start=1):
+        try:
+            yield row_document(row, f"{id_}#{number}", path.stem)
+        except SourceError as error:
+            yield BrokenDocument(f"{path}#{number}", error.message)
+
+
+def read_csv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
+    """One document a row, separated by comma, or by semicolon where the header holds that and no comma."""
+    return _read_table(path, id_, "")
+
+
+def read_tsv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
+    """One document a row, separated by tabs."""
+    return _read_table(path, id_, "\t")
 
 
 def row_document(row: object, id_: str, title: str) -> Document:
@@ -28,6 +87,52 @@ def row_document(row: object, id_: str, title: str) -> Document:
         url=_plain(fields, "url"),
         sections=((0, section),) if section else (),
     )
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except UnicodeDecodeError as error:
+        raise SourceError(f"not valid UTF-8 at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise SourceError(f"not valid JSON: {error.msg} at character {error.pos}") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits; nesting without end
+        raise SourceError(f"not usable JSON: {error}") from error
+
+
+def _skip_rest(file: BinaryIO, line: bytes) -> None:
+    while line and not line.endswith(b"\n"):
+        line = file.readline(_BLOCK)
+
+
+def _read_table(path: Path, id_: str, delimiter: str) -> Iterator[Document | BrokenDocument]:
+    # The limit is the process's (131,072 characters), not a reader's, and a document is often longer.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_BYTES))
+    encoding = encoding_of_file(path)
+    with path.open(encoding=encoding, errors="replace", newline="") as file:
+        if not delimiter:
+            header = file.readline(MAX_BYTES)
+            delimiter = ";" if ";" in header and "," not in header else ","
+            file.seek(0)
+        rows = csv.reader(file, delimiter=delimiter)
+        columns = _columns(rows)
+        for row in rows:
+            if not any(row):
+                continue
+            try:
+                fields = dict(zip(columns, row, strict=False))
+                yield row_document(fields, f"{id_}#{rows.line_num}", path.stem)
+            except SourceError as error:
+                yield BrokenDocument(f"{path}:{rows.line_num}", error.message)
+
+
+def _columns(rows: Iterator[list[str]]) -> list[str]:
+    columns = [name.strip().lower() for name in next(rows, [])]
+    if not any(columns):
+        raise SourceError("holds no header")
+    if "text" not in columns:
+        raise SourceError(f"no column `text`; its columns are {', '.join(columns)[:200]}")
+    return columns
 
 
 def _plain(fields: Mapping[str, object], name: str) -> str:

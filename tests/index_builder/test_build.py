@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from index_builder.build import build
-from index_builder.threshold import SAMPLE, measure_threshold, sample_rows
+from index_builder.vectors import SAMPLE, measure_threshold, sample_rows
 from proxy.errors import ConfigError, SourceError
 from proxy.retrieval import Corpus, open_corpus
 from proxy.retrieval.generation import new_generation
@@ -111,6 +111,42 @@ def test_a_broken_document_is_skipped_and_reported(tmp_path: Path) -> None:
     assert [broken.source for broken in report.broken] == [str(folder / "broken.pdf")]
     assert (report.documents, report.broken_count, report.ignored) == (1, 1, 1)
     assert open_index(tmp_path / "index").manifest.broken == 1
+
+
+HIDING = """
+import sys
+from pathlib import Path
+for library in ("pypdf", "docx", "mwxml", "mwparserfromhell"):
+    sys.modules[library] = None
+from index_builder.build import build
+from tests.encoders import HashingEncoder
+strict = sys.argv[3:] == ["strict"]
+report = build(sys.argv[1:2], Path(sys.argv[2]), encoder=HashingEncoder(), strict=strict)
+reasons = [f"{Path(broken.source).name}: {broken.reason}" for broken in report.broken]
+print(report.documents, *reasons, sep="\\n")
+"""
+
+
+def test_without_the_extras_their_files_are_skipped_with_what_to_install(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("a.txt", "b.md", "c.html", "e.csv"):
+        (folder / name).write_text(f"text\n{ANIMALS[0]}", encoding="utf-8")
+    write_source(folder / "d.jsonl", ANIMALS[:1])
+    for name in ("report.pdf", "letter.docx", "wiki.xml", "wiki.xml.bz2"):
+        (folder / name).write_bytes(b"anything")
+    command = [sys.executable, "-c", HIDING, str(folder), str(tmp_path / "index")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "5",
+        "letter.docx: Word documents need an optional library: pip install 'vouch[docx]'",
+        "report.pdf: PDF files need an optional library: pip install 'vouch[pdf]'",
+        "wiki.xml: MediaWiki dumps need an optional library: pip install 'vouch[mediawiki]'",
+        "wiki.xml.bz2: MediaWiki dumps need an optional library: pip install 'vouch[mediawiki]'",
+    ]
+    strict = subprocess.run([*command, "strict"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert strict.returncode
+    assert "letter.docx can't be read: Word documents need" in strict.stderr
 
 
 def test_strict_fails_and_leaves_the_old_index(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from pypdf import PdfReader, PdfWriter
 
 from index_builder.documents import BrokenDocument, Document
 from index_builder.readers import READERS
-from index_builder.readers.jsonl import json_lines
-from index_builder.readers.lines import unwrapped
 from index_builder.readers.markdown import read_markdown
+from index_builder.readers.pdf import unwrapped
+from index_builder.readers.rows import json_lines
 from index_builder.sources import documents
 
 
@@ -82,7 +82,7 @@ def test_a_binary_file_is_broken(tmp_path: Path) -> None:
 
 
 def test_a_file_over_the_limit_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("index_builder.readers.encodings.MAX_BYTES", 2_000_000)
+    monkeypatch.setattr("index_builder.readers.text.MAX_BYTES", 2_000_000)
     assert reason(save(tmp_path / "a.txt", b"x" * 2_000_001)).startswith("larger than 2 MB")
 
 
