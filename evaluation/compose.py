@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 
-from proxy.cli import lone_checker
+from proxy.cli import compose
 from proxy.config.checker_settings import CheckerName
 from proxy.config.settings import Settings
 from proxy.protocols import Checker
@@ -16,4 +16,4 @@ def open_checker(settings: Settings, name: CheckerName) -> AbstractAsyncContextM
     One that asks an LLM asks that of `checker.llm.model`, else the first upstream. Raises `ConfigError`.
     """
     unkept = settings.checker.model_copy(update={"cache_pairs": 0})
-    return lone_checker.open_checker(settings.model_copy(update={"checker": unkept}), name)
+    return compose.open_checker(settings.model_copy(update={"checker": unkept}), name)

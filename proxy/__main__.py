@@ -1,12 +1,11 @@
 """The command line.
 
-Signatures and help only: what a command needs (torch alone takes a second to import) is in its own module
-under `proxy.cli`, imported when the command runs, so that `vouch --help` is instant.
+Signatures and help texts only. Each command's work is in its own module under `proxy.cli`, which is imported
+when the command runs: torch alone takes a second to import, and `vouch --help` should answer at once.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -96,11 +95,11 @@ def serve(
 
     - `vouch serve --model openai/llama3.2 --api-base http://127.0.0.1:11434/v1 --index index --port 9000`
     """
-    upstream = _given(model=model, api_base=api_base, api_key=api_key)
-    _run(
-        "serve",
-        config=config,
-        upstream=upstream,
+    from proxy.cli import serve as command
+
+    command.run(
+        config,
+        upstream=_given(model=model, api_base=api_base, api_key=api_key),
         overrides=_sections(
             server=_given(host=host, port=port),
             index=_given(path=index and str(index)),
@@ -140,8 +139,10 @@ def index_command(
 
     - `vouch index 'reports/**/*.pdf' notes.jsonl --out index --strict`
     """
+    from proxy.cli import index as command
+
     overrides = _sections(index=_given(path=out and str(out), words=words), encoder=_given(model=encoder))
-    _run("index", sources=sources, config=config, overrides=overrides, strict=strict)
+    command.run(sources, config, overrides, strict=strict)
 
 
 @app.command()
@@ -182,13 +183,20 @@ def check(
     - `vouch check --cited --documents sources/ "The Eiffel Tower was completed in 1889.[1]"`
     """
     if cited != bool(documents):
-        raise RequestError("`--cited` and `--documents` belong together: what do the citations stand for?")
+        raise RequestError(
+            "Give both or neither: --cited checks citations, --documents says what they stand for."
+        )
     overrides = _sections(
         index=_given(path=index and str(index)), checker=_given(name=checker and str(checker))
     )
-    options: dict[str, Any] = {"text": text, "config": config, "overrides": overrides}
-    command, own = ("cited", {"documents": documents}) if cited else ("check", {})
-    _run(command, **options, **own, question=question, as_json=json)
+    if documents:
+        from proxy.cli import cited as cited_command
+
+        cited_command.run(text, documents, config, overrides, question, as_json=json)
+    else:
+        from proxy.cli import check as command
+
+        command.run(text, config, overrides, question, as_json=json)
 
 
 @app.command()
@@ -201,13 +209,17 @@ def demo(
 
     The model answers from the corpus itself and plants one error in its first draft. No key, no download.
     """
-    _run("demo", question=question)
+    from proxy.cli import demo as command
+
+    command.run(question)
 
 
 @app.command("config")
 def config_command(config: ConfigOption = None) -> None:
     """Print the effective settings: defaults, config file, environment. Secrets are masked."""
-    _run("show_config", config=config)
+    from proxy.cli import show_config as command
+
+    command.run(config)
 
 
 def main() -> NoReturn:
@@ -220,10 +232,6 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(0)
-
-
-def _run(command: str, **options: Any) -> None:
-    importlib.import_module(f"proxy.cli.{command}").run(**options)
 
 
 def _given(**options: Any) -> dict[str, Any]:

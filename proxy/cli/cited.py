@@ -5,23 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from index_builder.documents import BrokenDocument
+from index_builder.readers import suffix
+from index_builder.readers.rows import row_document
+from index_builder.sources import documents as source_documents
 from proxy.citations.faithfulness import CitationReport
-from proxy.citations.report import CitationOptions, check_citations
+from proxy.citations.report import CitationOptions, check_citations, numbered
 from proxy.cli.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT
-from proxy.cli.cited_documents import read_documents
-from proxy.cli.lone_checker import open_checker
+from proxy.cli.compose import open_checker
 from proxy.config.load import load
 from proxy.config.settings import Settings
-from proxy.errors import RequestError
+from proxy.errors import RequestError, SourceError
 from proxy.openai_api.citation_check import report_object
 from proxy.types import Document, Json, Verdict
+
+_LINES = (".jsonl", ".ndjson")
 
 
 def run(
@@ -34,13 +40,13 @@ def run(
 ) -> None:
     """Prints which statements their citations fully support. Exits with 3 when one is not."""
     settings = load(config, overrides)
-    found = read_documents(documents)
+    numbered_documents = read_documents(documents)
     answer = sys.stdin.read(MAX_CHARACTERS + 1) if text == "-" else text
     if not answer.strip():
         raise RequestError("There is no answer to check: give one, or pipe one in.")
     if len(answer) > MAX_CHARACTERS:
         raise RequestError(f"The answer is over {MAX_CHARACTERS:,} characters; check it in parts.")
-    report = asyncio.run(check(settings, answer, found, question))
+    report = asyncio.run(check(settings, answer, numbered_documents, question))
     wire = report_object(report, answer)
     if as_json:
         print(json.dumps(wire, ensure_ascii=False, indent=2))
@@ -66,14 +72,14 @@ async def check(
 def show(console: Console, answer: str, wire: Json) -> None:
     """The answer coloured by verdict, what is wrong with each statement, and the figures."""
     text = Text(answer)
-    for one in wire["statements"]:
-        text.stylize(COLOURS[Verdict(one["verdict"])], one["start"], one["end"])
+    for statement in wire["statements"]:
+        text.stylize(COLOURS[Verdict(statement["verdict"])], statement["start"], statement["end"])
     console.print(text)
     console.print()
-    for one in wire["statements"]:
-        if remarks := _remarks(one):
-            console.print(Text(f"{one['verdict']}: ", COLOURS[Verdict(one["verdict"])]), end="")
-            console.print(Text(f"“{' '.join(one['text'].split())}” {remarks}"))
+    for statement in wire["statements"]:
+        if remarks := _remarks(statement):
+            console.print(Text(f"{statement['verdict']}: ", COLOURS[Verdict(statement["verdict"])]), end="")
+            console.print(Text(f"“{' '.join(statement['text'].split())}” {remarks}"))
     if wire["citation_recall"] is None:
         console.print(Text("There is nothing to check.", "dim"))
         return
@@ -85,19 +91,67 @@ def show(console: Console, answer: str, wire: Json) -> None:
         console.print(Text(f"Not all could be checked: {error}", "yellow"))
 
 
-def _remarks(one: Json) -> str:
-    """What is to be done about a statement; nothing where all is well."""
-    if one["verdict"] == Verdict.NOT_CHECKABLE:
+def _remarks(statement: Json) -> str:
+    """What is wrong with a statement's citations; empty where all is well."""
+    if statement["verdict"] == Verdict.NOT_CHECKABLE:
         return ""
-    superfluous = [citation["n"] for citation in one["citations"] if citation["superfluous"]]
+    superfluous = [citation["n"] for citation in statement["citations"] if citation["superfluous"]]
     remarks = (
-        one["reason"] if one["verdict"] != Verdict.SUPPORTED else "",
-        f"not covered: {', '.join(one['uncovered'])}" if one["uncovered"] else "",
-        f"borne out by {_marks(one['missing_citations'])}" if one["missing_citations"] else "",
-        f"superfluous: {_marks(superfluous)}" if superfluous else "",
+        statement["reason"] if statement["verdict"] != Verdict.SUPPORTED else "",
+        f"not covered: {', '.join(statement['uncovered'])}" if statement["uncovered"] else "",
+        f"supported by {_markers(statement['missing_citations'])}" if statement["missing_citations"] else "",
+        f"superfluous: {_markers(superfluous)}" if superfluous else "",
     )
     return "; ".join(filter(None, remarks))
 
 
-def _marks(numbers: Sequence[int]) -> str:
+def _markers(numbers: Sequence[int]) -> str:
     return "".join(f"[{number}]" for number in numbers)
+
+
+def read_documents(sources: Sequence[str]) -> tuple[Document, ...]:
+    """The documents in the order of the sources, sorted within a folder, numbered from 1.
+
+    A row of a `.jsonl` file may give its own `number`.
+
+    Raises:
+        SourceError: a document can't be read. It is not skipped, since the others would get wrong numbers.
+        RequestError: two documents have the same number.
+    """
+    return numbered([document for source in sources for document in _read(source)])
+
+
+def _read(source: str) -> Iterator[Document]:
+    path = Path(source)
+    if suffix(path) in _LINES and path.is_file():
+        yield from _rows(path)
+        return
+    for document in source_documents([source]):
+        if isinstance(document, BrokenDocument):
+            raise SourceError(
+                f"{document.source}: {document.reason}. All documents are needed to number them."
+            )
+        yield document
+
+
+def _rows(path: Path) -> Iterator[Document]:
+    with path.open("rb") as file:
+        for place, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                yield _row(json.loads(line), f"{path.name}#{place}", path.stem)
+            except SourceError as error:
+                raise SourceError(f"{path}:{place}: {error.message}.") from error
+            except (ValueError, RecursionError) as error:
+                raise SourceError(f"{path}:{place}: not valid JSON: {error}.") from error
+
+
+def _row(row: object, id_: str, title: str) -> Document:
+    document = row_document(row, id_, title)
+    number = row.get("number") if isinstance(row, Mapping) else None
+    if number is None:
+        return document
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise SourceError("`number` is not a whole number from 1")
+    return replace(document, number=number)

@@ -1,9 +1,10 @@
-"""Settings to parts: the only place where backends are built."""
+"""Builds the application from the settings: the only place where backends are made."""
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -11,12 +12,13 @@ from typing import get_args
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.cli.compose_checkers import Checkers, load_checkers
+from proxy.config.checker_settings import CheckerName
 from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.engine.context import AppContext, Model
 from proxy.errors import ConfigError
-from proxy.protocols import LLM, Extractor, Retriever
+from proxy.protocols import LLM, Checker, Extractor, Retriever
 from proxy.retrieval import Corpus, open_corpus, retriever, search_thread
 from proxy.retrieval.chunks import WindowedEncoder
 from proxy.retrieval.index_files import open_index
@@ -54,16 +56,16 @@ def use_threads(settings: Runtime) -> None:
 def make_encoder(settings: Encoder) -> WindowedEncoder:
     """The configured encoder. Raises `ConfigError`.
 
-    Its module takes seconds to import (torch, transformers), so that it is only imported here: a wrong path
-    or a missing key is known before.
+    Its module takes seconds to import (torch, transformers). It is imported here, so that a wrong path or a
+    missing key is reported before.
     """
-    module = importlib.import_module("proxy.retrieval.encoder")
-    encoder: WindowedEncoder = module.SentenceTransformerEncoder(
+    from proxy.retrieval.encoder import SentenceTransformerEncoder
+
+    return SentenceTransformerEncoder(
         settings.model,
         precision=settings.precision,
         batch_size=settings.batch_size,
     )
-    return encoder
 
 
 def load_library(settings: Settings) -> Library:
@@ -79,7 +81,7 @@ def compose(settings: Settings) -> AppContext:
     """Everything that the settings describe. Raises `ConfigError`, `BrokenIndexError`."""
     for upstream in settings.upstreams:
         if upstream.model not in DESCRIPTIONS:
-            _require_key(endpoint(upstream))
+            _require_key(upstream)
     library = load_library(settings)
     parts = make_parts(settings, library)
 
@@ -167,10 +169,39 @@ def make_extractors(llm: LLM, settings: ExtractorSettings) -> dict[Granularity, 
     }
 
 
-def _require_key(wanted: Endpoint) -> None:
-    if keys := missing_keys(wanted):
+@asynccontextmanager
+async def open_checker(settings: Settings, name: CheckerName) -> AsyncIterator[Checker]:
+    """The checker of that name as the settings describe it, without an index.
+
+    One that asks an LLM asks `checker.llm.model`, or else the first upstream. Raises `ConfigError`.
+    """
+    use_threads(settings.runtime)
+    checkers = load_checkers(settings.checker, [name])
+    try:
+        if not checkers.needs_llm(name):
+            yield checkers.over()[name]
+            return
+        wanted = settings.checker.llm.model or settings.upstreams[0].name
+        upstream = next(upstream for upstream in settings.upstreams if upstream.name == wanted)
+        if upstream.model in DESCRIPTIONS:
+            raise ConfigError(
+                f"{upstream.model} answers from the corpus and can't judge. Name an LLM under upstreams, "
+                "and in checker.llm.model if it is not the first."
+            )
+        _require_key(upstream)
+        client = make_upstream(endpoint(upstream), upstream.client)
+        try:
+            yield checkers.over(Retrying(client, upstream.max_retries), upstream.name)[name]
+        finally:
+            await client.close()
+    finally:
+        checkers.close()
+
+
+def _require_key(upstream: UpstreamSettings) -> None:
+    if keys := missing_keys(endpoint(upstream)):
         raise ConfigError(
-            f"{wanted.model} needs a key: set {' and '.join(keys)}, give one with --api-key or "
+            f"{upstream.model} needs a key: set {' and '.join(keys)}, give one with --api-key or "
             "upstreams.api_key, or set upstreams.client_key to call it with each client's own."
         )
 

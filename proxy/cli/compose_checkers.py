@@ -1,8 +1,7 @@
-"""Settings to checkers."""
+"""Builds the checkers, each with batching and a cache around it, from the settings."""
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,31 +40,37 @@ class Checkers:
     closing: Sequence[Callable[[], None]]
 
     def over(self, llm: LLM | None = None, llm_name: str = "") -> dict[str, Checker]:
-        """By name every checker that is loaded, and, over an LLM, those that ask one.
+        """All loaded checkers by name; with an LLM also those that ask one.
 
-        `llm_name` tells LLMs apart where their answers are kept.
+        `llm_name` keeps the cached judgements of different LLMs apart.
         """
-        found: dict[str, Checker] = dict(self.local)
+        checkers: dict[str, Checker] = dict(self.local)
         if llm is not None:
-            found["llm"] = self._llm(llm, llm_name)
+            checkers["llm"] = self._llm(llm, llm_name)
         steps = self.settings.cascade.steps
-        if steps and all(step.name in found for step in steps):
-            found["cascade"] = Cascade([Step(found[step.name], *step.sure) for step in steps])
-        return found
+        if steps and all(step.name in checkers for step in steps):
+            checkers["cascade"] = Cascade([Step(checkers[step.name], *step.sure) for step in steps])
+        return checkers
+
+    def needs_llm(self, name: CheckerName) -> bool:
+        """Whether that checker, or a step of the cascade, asks an LLM."""
+        steps = [step.name for step in self.settings.cascade.steps]
+        return "llm" in (steps if name == "cascade" else [name])
 
     def _llm(self, llm: LLM, name: str) -> Checker:
-        asked = self.settings.llm
+        options = self.settings.llm
         checker: Checker = LLMChecker(
             llm,
-            prompt=asked.prompt,
-            claims_per_call=asked.claims_per_call,
-            concurrency=asked.concurrency,
-            timeout=asked.timeout,
-            params=asked.params,
+            prompt=options.prompt,
+            claims_per_call=options.claims_per_call,
+            concurrency=options.concurrency,
+            timeout=options.timeout,
+            params=options.params,
         )
-        if asked.claims_per_call > 1:
+        if options.claims_per_call > 1:
             checker = MicroBatcher(checker)
-        version = json.dumps(["llm", name, asked.prompt, asked.claims_per_call, asked.params], default=str)
+        key = ["llm", name, options.prompt, options.claims_per_call, options.params]
+        version = json.dumps(key, default=str)
         return cached(checker, version, self.settings) if self.settings.cache_llm else checker
 
     def close(self) -> None:
@@ -75,10 +80,12 @@ class Checkers:
 
 
 def load_checkers(settings: CheckerSettings, names: Sequence[CheckerName] | None = None) -> Checkers:
-    """The checkers of those names, of a cascade its steps; without `names` all that are configured.
+    """The checkers of those names, with the steps of a cascade; without `names` all that are configured.
 
     What a local checker needs (torch takes a second to import) is only imported for one that is named.
-    Raises `ConfigError`.
+
+    Raises:
+        ConfigError: a checker is not configured, or its model can't be loaded.
     """
     wanted: set[CheckerName] = set(settings.configured if names is None else names)
     for name in sorted(wanted):
@@ -92,17 +99,17 @@ def load_checkers(settings: CheckerSettings, names: Sequence[CheckerName] | None
             if name in wanted:
                 made[name] = make(settings)
     except ConfigError:
-        for one in made.values():
-            one.close()
+        for checker in made.values():
+            checker.close()
         raise
     local: dict[str, Checker] = {
-        name: cached(batched(one, settings), one.version, settings) for name, one in made.items()
+        name: cached(batched(checker, settings), checker.version, settings) for name, checker in made.items()
     }
-    return Checkers(settings, local, [one.close for one in made.values()])
+    return Checkers(settings, local, [checker.close for checker in made.values()])
 
 
 def batched(checker: Checker, settings: CheckerSettings) -> Checker:
-    """The checker with concurrent requests' pairs joined, as configured."""
+    """The checker with the pairs of concurrent requests computed together, as configured."""
     return Batching(
         checker,
         wait=settings.batch_ms / 1000,
@@ -112,28 +119,28 @@ def batched(checker: Checker, settings: CheckerSettings) -> Checker:
 
 
 def cached(checker: Checker, version: str, settings: CheckerSettings) -> Checker:
-    """The checker with its judgements kept, as configured."""
+    """The checker behind a cache of judgements, as configured."""
     if not settings.cache_pairs:
         return checker
     return Cached(checker, version, max_pairs=settings.cache_pairs, max_chars=settings.cache_chars)
 
 
 def _builtin(_: CheckerSettings) -> LocalChecker:
-    module = importlib.import_module("proxy.checkers.builtin.checker")
-    checker: LocalChecker = module.BuiltinChecker()
-    return checker
+    from proxy.checkers.builtin.checker import BuiltinChecker
+
+    return BuiltinChecker()
 
 
 def _cross_encoder(settings: CheckerSettings) -> LocalChecker:
-    module = importlib.import_module("proxy.checkers.cross_encoder")
-    checker: LocalChecker = module.CrossEncoderChecker(**settings.cross_encoder.model_dump())
-    return checker
+    from proxy.checkers.cross_encoder import CrossEncoderChecker
+
+    return CrossEncoderChecker(**settings.cross_encoder.model_dump())
 
 
 def _repc(settings: CheckerSettings) -> LocalChecker:
-    module = importlib.import_module("proxy.checkers.repc")
-    checker: LocalChecker = module.RepCChecker(**settings.repc.model_dump())
-    return checker
+    from proxy.checkers.repc import RepCChecker
+
+    return RepCChecker(**settings.repc.model_dump())
 
 
 _LOCAL: Mapping[CheckerName, Callable[[CheckerSettings], LocalChecker]] = {
@@ -141,4 +148,4 @@ _LOCAL: Mapping[CheckerName, Callable[[CheckerSettings], LocalChecker]] = {
     "repc": _repc,
     "builtin": _builtin,
 }
-"""In the order in which they are loaded: those first that settings can get wrong."""
+"""In loading order: first those whose settings can be wrong."""

@@ -11,6 +11,9 @@ from proxy.errors import UpstreamError
 from proxy.protocols import LLM
 from proxy.types import Chat, Json
 
+OPENAI_COMPATIBLE = frozenset({"openai", "openai_like", "custom_openai", "hosted_vllm", "lm_studio"})
+"""litellm's providers that speak OpenAI's protocol and nothing else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -44,6 +47,12 @@ class Endpoint:
                 code="invalid_api_key",
             )
         return client_key
+
+    @property
+    def served_model(self) -> str:
+        """What an OpenAI-compatible server calls the model: litellm's name without such a provider."""
+        provider, slash, rest = self.model.partition("/")
+        return rest if slash and provider in OPENAI_COMPATIBLE else self.model
 
     def secrets(self, client_key: str | None) -> tuple[str, ...]:
         """What no message may repeat, longest first."""

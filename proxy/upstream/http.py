@@ -18,7 +18,6 @@ from proxy.types import Chat, Json, Reply
 from proxy.upstream.completion import as_chunk, to_reply
 from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import from_answer, from_event, is_error, passed_on
-from proxy.upstream.provider import own_name
 from proxy.upstream.relayed import require, whole_lines
 from proxy.upstream.sse import FRAMING, Chunks
 from proxy.upstream.transport import StaleConnectionError, new_session, proxy_for, translated
@@ -54,7 +53,7 @@ class HTTPUpstream:
             for route in (CHAT, *FORWARDED)
         }
         self._proxy = proxy_for(self._base)
-        self._model = own_name(endpoint.model)
+        self._model = endpoint.served_model
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=endpoint.connect_timeout)
         self._session = session
         self._owned = session is None

@@ -1,71 +1,75 @@
-"""Which client calls which upstream. Imports neither of them."""
+"""Which client calls which upstream. A client's module is imported only where that client is used."""
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Literal
 
-from proxy.upstream.endpoint import Endpoint, Upstream
+from proxy.upstream.endpoint import OPENAI_COMPATIBLE, Endpoint, Upstream
 
 Client = Literal["auto", "http", "litellm"]
 
 OPENAI_BASE = "https://api.openai.com/v1"
 
-_COMPATIBLE = frozenset({"openai", "openai_like", "custom_openai", "hosted_vllm", "lm_studio"})
-"""litellm's providers that speak OpenAI's protocol and nothing else."""
-
-_CLASSES: Mapping[str, tuple[str, str]] = {
-    "http": ("proxy.upstream.http", "HTTPUpstream"),
-    "litellm": ("proxy.upstream.litellm_client", "LiteLLMUpstream"),
-}
-
 
 def is_openai_compatible(model: str, api_base: str | None) -> bool:
-    """Whether the direct client can call it: `openai/...`; with an `api_base` also the providers that are
-    nothing but OpenAI-compatible, and models without a provider."""
+    """Whether the direct client can call this model.
+
+    It can call `openai/...`; with an `api_base` also models of the providers that only speak OpenAI's
+    protocol, and models without a provider.
+    """
     provider, slash, _ = model.partition("/")
     if not slash:
         return api_base is not None
-    return provider == "openai" or (provider in _COMPATIBLE and api_base is not None)
-
-
-def own_name(model: str) -> str:
-    """What an OpenAI-compatible server calls the model: litellm's name without such a provider."""
-    provider, slash, rest = model.partition("/")
-    return rest if slash and provider in _COMPATIBLE else model
+    return provider == "openai" or (provider in OPENAI_COMPATIBLE and api_base is not None)
 
 
 def make_upstream(
     endpoint: Endpoint, client: Client = "auto", environ: Mapping[str, str] = os.environ
 ) -> Upstream:
-    """The upstream that `client` asks for; `auto` takes the direct client wherever it can.
+    """The upstream with the client that `client` names; `auto` takes the direct one wherever it can.
 
-    Without `api_base`, `openai/...` is OpenAI's own, with `OPENAI_API_KEY` where no key is set; that key
-    is never sent anywhere else. litellm (2 s to import) is imported only where it is used. Raises
-    `ConfigError`.
+    Without `api_base`, `openai/...` is OpenAI itself, called with `OPENAI_API_KEY` where no key is set. That
+    key is never sent anywhere else. litellm takes 2 seconds to import, so only its client imports it.
+
+    Raises:
+        ConfigError: the address or the key can't be used.
     """
     if client == "auto":
         client = "http" if is_openai_compatible(endpoint.model, endpoint.api_base) else "litellm"
     if client == "http" and endpoint.api_base is None and endpoint.model.startswith("openai/"):
         key = endpoint.api_key or environ.get("OPENAI_API_KEY")
         endpoint = replace(endpoint, api_base=OPENAI_BASE, api_key=key)
-    module, name = _CLASSES[client]
-    make = cast(Callable[[Endpoint], Upstream], getattr(importlib.import_module(module), name))
-    return make(endpoint)
+    return _CLIENTS[client](endpoint)
 
 
 def missing_keys(endpoint: Endpoint, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The environment variables with keys that the provider wants and nobody has set.
+    """Names of the environment variables in which the provider expects a key and that are not set.
 
-    None where a key is configured or comes from the client, and none behind an `api_base` of one's own:
-    that server may well need no key.
+    Empty where a key is configured or comes from the client, and for a server of your own (`api_base`),
+    which may need no key.
     """
     if endpoint.api_key or endpoint.client_key or endpoint.api_base:
         return ()
     if is_openai_compatible(endpoint.model, None):
         return () if environ.get("OPENAI_API_KEY") else ("OPENAI_API_KEY",)
-    module = importlib.import_module("proxy.upstream.litellm_client")
-    return cast(tuple[str, ...], module.wanted_keys(endpoint.model))
+    from proxy.upstream.litellm_client import wanted_keys
+
+    return wanted_keys(endpoint.model)
+
+
+def _http(endpoint: Endpoint) -> Upstream:
+    from proxy.upstream.http import HTTPUpstream
+
+    return HTTPUpstream(endpoint)
+
+
+def _litellm(endpoint: Endpoint) -> Upstream:
+    from proxy.upstream.litellm_client import LiteLLMUpstream
+
+    return LiteLLMUpstream(endpoint)
+
+
+_CLIENTS: Mapping[str, Callable[[Endpoint], Upstream]] = {"http": _http, "litellm": _litellm}

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.cli.cited import check
-from proxy.cli.cited_documents import read_documents
+from proxy.cli.cited import check, read_documents
 from proxy.config.settings import Settings
 from proxy.errors import ConfigError, SourceError, VouchError
 from tests.cli.test_cli import one_line, vouch
@@ -51,7 +50,7 @@ def test_what_fails_is_told_and_the_exit_is_3(sources: Path, tmp_path: Path) -> 
     told = done.stdout.replace(answer, "")
     assert "contradicted: “The Eiffel Tower is 430 metres tall.”" in told
     assert "not covered: 430" in told
-    assert "no citation; borne out by [2]" in told
+    assert "no citation; supported by [2]" in told
     assert "completed in 1889.” superfluous: [3]" in told
     assert "no document [8]" in told
 

@@ -11,7 +11,7 @@ import pytest
 from proxy.errors import ConfigError, UpstreamError
 from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.http import HTTPUpstream
-from proxy.upstream.provider import Client, is_openai_compatible, make_upstream, own_name
+from proxy.upstream.provider import Client, is_openai_compatible, make_upstream
 from proxy.upstream.transport import from_exception, kind
 
 BASE = "http://127.0.0.1:1/v1"
@@ -49,7 +49,7 @@ def test_what_the_direct_client_can_call(model: str, api_base: str | None, compa
     ],
 )
 def test_the_name_that_the_server_knows(model: str, name: str) -> None:
-    assert own_name(model) == name
+    assert Endpoint(model).served_model == name
 
 
 def test_openai_itself_is_called_with_the_key_of_the_environment() -> None:
