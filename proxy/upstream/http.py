@@ -18,8 +18,7 @@ from proxy.types import Chat, Json, Reply
 from proxy.upstream.completion import as_chunk, to_reply
 from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import from_answer, from_event, is_error, passed_on
-from proxy.upstream.relayed import require, whole_lines
-from proxy.upstream.sse import FRAMING, Chunks
+from proxy.upstream.sse import FRAMING, Chunks, require, whole_lines
 from proxy.upstream.transport import StaleConnectionError, new_session, proxy_for, translated
 
 CHAT = "chat/completions"

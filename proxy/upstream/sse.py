@@ -1,9 +1,10 @@
-"""Server-sent events out of bytes, and chat chunks out of events. No I/O."""
+"""Server-sent events: parsed into chat chunks, or passed on as bytes in whole lines. No I/O."""
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 from proxy.errors import UpstreamProtocolError
 from proxy.safe_json import loads
@@ -14,7 +15,13 @@ from proxy.upstream.failures import BrokenOffError, from_event, is_error
 DONE = "[DONE]"
 
 FRAMING = 32
-"""A stream may be so much longer than the reply in it: a token of 4 bytes travels in 100 to 250."""
+"""How many times longer than its reply a stream may be: a token of 4 bytes travels in 100 to 250 bytes."""
+
+TAIL = 16_384
+"""Bytes at a stream's end that are searched for its last chunks."""
+
+_FINISHED = re.compile(rb'"finish_reason"\s*:\s*"|data:\s*\[DONE\]')
+_NO_STREAM = (b"<", b"{", b"[")
 
 
 class Events:
@@ -25,7 +32,7 @@ class Events:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        """`max_bytes` bounds one event; the whole stream may be `FRAMING` times that."""
+        """`max_bytes` bounds one event; the whole stream may have `FRAMING` times as many."""
         self._max_bytes = max_bytes
         self._left = max_bytes * FRAMING
         self._partial: list[bytes] = []
@@ -82,7 +89,7 @@ class Events:
 
 
 class Chunks:
-    """`chat.completion.chunk` objects out of a stream's bytes, unchanged, and whether it ended well."""
+    """Parses a stream into `chat.completion.chunk` objects, and checks that it is complete."""
 
     def __init__(self, endpoint: Endpoint, client_key: str | None = None) -> None:
         self._endpoint = endpoint
@@ -90,7 +97,7 @@ class Chunks:
         self._events = Events(endpoint.max_reply_bytes)
         self._finished: dict[int, bool] = {}
         self.done = False
-        """Whether `[DONE]` came: nothing after it counts."""
+        """Whether `[DONE]` came. What follows it is ignored."""
 
     def feed(self, data: bytes) -> Iterator[Json]:
         """The chunks that these bytes complete. Raises `UpstreamError` for an error in the stream,
@@ -98,9 +105,11 @@ class Chunks:
         yield from self._chunks(self._events.feed(data))
 
     def end(self) -> Iterator[Json]:
-        """What the stream's end completes. A stream needs no `[DONE]` when each choice had its
-        `finish_reason`. Raises `BrokenOffError` where it stopped halfway, `UpstreamProtocolError` where
-        it held no choice at all."""
+        """The chunks that the stream's end completes.
+
+        A stream needs no `[DONE]` when each choice had its `finish_reason`. Raises `BrokenOffError` if it
+        stopped before that, `UpstreamProtocolError` if it held no choice at all.
+        """
         if not self.done:
             yield from self._tail()
         if not self._finished:
@@ -138,3 +147,59 @@ class Chunks:
                 raise UpstreamProtocolError(f"{self._endpoint.where} streamed a choice without index.")
             self._finished[index] = self._finished.get(index, False) or bool(choice.get("finish_reason"))
         return chunk
+
+
+def require(first: bytes, where: str, *, stream: bool) -> None:
+    """Raises `UpstreamProtocolError` if an answer with these first bytes can't be a stream (or JSON), but is,
+    say, an HTML page or empty."""
+    begin = first.lstrip()[:1]
+    if stream and (not first or begin in _NO_STREAM):
+        raise UpstreamProtocolError(f"{where} answered with a stream without choices.")
+    if not first or (not stream and begin not in (b"", b"{")):
+        raise UpstreamProtocolError(f"{where} answered with something that is not JSON.")
+
+
+async def whole_lines(pieces: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:
+    """The stream's bytes, in pieces that end with a line, so that an error event can follow any of them.
+
+    Raises `BrokenOffError` if the stream ends before the reply is finished.
+    """
+    lines = Lines()
+    async for piece in pieces:
+        if whole := lines.feed(piece):
+            yield whole
+    if not lines.finished:
+        raise BrokenOffError(f"{where}: the stream broke off.")
+    if lines.held:
+        yield lines.held
+
+
+class Lines:
+    """Splits bytes into whole lines, which may be sent on, and the rest of the last one, which is held."""
+
+    def __init__(self) -> None:
+        self.held = b""
+        """The beginning of a line whose end has not come."""
+        self._tail = bytearray()
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes that may be sent on: up to the last end of a line."""
+        self._remember(data)
+        if not self.held and data.endswith(b"\n"):
+            return data
+        end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        if not end:
+            self.held += data
+            return b""
+        whole, self.held = self.held + data[:end], data[end:]
+        return whole
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last bytes finish a stream: with `[DONE]` or a choice's `finish_reason`."""
+        return _FINISHED.search(self._tail) is not None
+
+    def _remember(self, data: bytes) -> None:
+        self._tail += data
+        if len(self._tail) > 2 * TAIL:
+            del self._tail[:-TAIL]

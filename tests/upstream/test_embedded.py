@@ -17,8 +17,8 @@ from proxy.correction.splice import spliced
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.protocols import LLM
 from proxy.types import Attempt, Chat, Claim, Draft, Evidence, Finding, Json, Passage, Usage, Verdict
+from proxy.upstream.embedded.composition import corrected, mend
 from proxy.upstream.embedded.embedded_llm import DEMO, DESCRIPTIONS, EXTRACTIVE, NOTHING, WELCOME, EmbeddedLLM
-from proxy.upstream.embedded.mend import corrected, mend
 from proxy.upstream.embedded.planted_error import plant
 from proxy.upstream.embedded.sentence_terms import pieces, sentences, similarity, terms, whole
 

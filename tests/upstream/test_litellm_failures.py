@@ -6,7 +6,9 @@ import asyncio
 import traceback
 from dataclasses import replace
 
+import httpx
 import litellm
+import openai
 import pytest
 
 from proxy.errors import (
@@ -18,8 +20,7 @@ from proxy.errors import (
 from proxy.upstream.completion import collect
 from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.failures import BrokenOffError
-from proxy.upstream.litellm_client import LiteLLMUpstream
-from proxy.upstream.litellm_failures import _KINDS, from_exception
+from proxy.upstream.litellm_client import _KINDS, LiteLLMUpstream, from_exception
 from tests.scripted_upstream import Answer, Drop, Hang, Raw, Reply, Status, Upstream
 from tests.upstream.asking import KEY, chat
 
@@ -144,6 +145,41 @@ def test_there_are_errors_to_map() -> None:
 @pytest.mark.parametrize("error", LITELLM_ERRORS)
 def test_each_of_litellms_errors_is_mapped(error: type[Exception]) -> None:
     assert any(ancestor.__name__ in _KINDS for ancestor in error.__mro__)
+
+
+HTTPX_ERRORS = sorted(
+    (
+        error
+        for error in vars(httpx).values()
+        if isinstance(error, type) and issubclass(error, httpx.RequestError)
+    ),
+    key=lambda error: error.__name__,
+)
+
+
+@pytest.mark.parametrize("error", HTTPX_ERRORS)
+def test_each_of_httpxs_errors_is_mapped(error: type[httpx.RequestError]) -> None:
+    made = from_exception(error("broken"), Endpoint("m"))
+    if issubclass(error, httpx.TimeoutException):
+        assert isinstance(made, UpstreamTimeoutError)
+    elif issubclass(error, httpx.TransportError):
+        assert isinstance(made, UpstreamConnectionError)
+    else:
+        assert isinstance(made, UpstreamProtocolError)
+
+
+def test_an_answer_that_httpx_calls_an_error_keeps_its_status() -> None:
+    request = httpx.Request("POST", "http://127.0.0.1/")
+    answer = httpx.Response(429, headers={"retry-after": "7"})
+    made = from_exception(httpx.HTTPStatusError("slow down", request=request, response=answer), Endpoint("m"))
+    assert (made.status, made.headers) == (429, {"retry-after": "7"})
+
+
+def test_the_openai_sdks_time_out_and_lost_connection_are_told_apart() -> None:
+    request = httpx.Request("POST", "http://127.0.0.1/")
+    assert isinstance(from_exception(openai.APITimeoutError(request), Endpoint("m")), UpstreamTimeoutError)
+    lost = openai.APIConnectionError(request=request)
+    assert isinstance(from_exception(lost, Endpoint("m")), UpstreamConnectionError)
 
 
 def test_anything_else_that_litellm_lets_through_is_an_error_of_ours() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxy.errors import UpstreamProtocolError
 from proxy.upstream.failures import BrokenOffError
-from proxy.upstream.relayed import TAIL, Lines, require, whole_lines
+from proxy.upstream.sse import TAIL, Lines, require, whole_lines
 
 FINISH = b'data: {"choices":[{"delta":{},"finish_reason": "stop"}]}\n\n'
 MIDDLE = b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":null}]}\n\n'

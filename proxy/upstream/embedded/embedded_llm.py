@@ -16,8 +16,7 @@ from proxy.protocols import Retriever
 from proxy.text.language import language_of
 from proxy.types import Chat, Evidence, Json, Language, Passage, Reply
 from proxy.upstream.completion import to_reply
-from proxy.upstream.embedded.composition import Composition, compose
-from proxy.upstream.embedded.mend import corrected, mend
+from proxy.upstream.embedded.composition import Composition, compose, corrected, mend
 from proxy.upstream.embedded.planted_error import plant
 from proxy.upstream.embedded.sentence_terms import (
     bare_title,

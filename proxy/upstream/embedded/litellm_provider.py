@@ -9,6 +9,10 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+# litellm reads both while it is imported: they keep it from fetching a price list and reading `.env` files.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+
 import litellm
 from litellm.llms.custom_llm import CustomLLM, CustomLLMError
 from litellm.types.utils import GenericStreamingChunk, ModelResponse
@@ -17,11 +21,6 @@ from litellm.utils import custom_llm_setup
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
 from proxy.types import Chat, Json
-
-# Read while litellm is imported: no fetch of its price list, no reading of a `.env` file.
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-
 
 PROVIDER = "vouch"
 
