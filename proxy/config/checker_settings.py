@@ -1,7 +1,4 @@
-"""What every section of the settings is made of.
-
-The settings of the checkers, as `proxy.config.settings` holds them.
-"""
+"""The settings under `checker:`, and `Section`, which all sections of the settings inherit from."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from proxy.types import NLILabel, Precision, PromptName
 
 
 class Section(BaseModel):
-    """Frozen, and no key that we don't know."""
+    """A part of the settings: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
@@ -24,7 +21,7 @@ StepName = Literal["builtin", "llm", "cross_encoder", "repc"]
 
 
 class LLMChecker(Section):
-    """The checker that asks an LLM."""
+    """`checker.llm`: asks an LLM."""
 
     model: str | None = None
     prompt: PromptName = "ceg"
@@ -35,7 +32,7 @@ class LLMChecker(Section):
 
 
 class CrossEncoderChecker(Section):
-    """The checker that runs a sequence-classification model; there is none without a `model`."""
+    """`checker.cross_encoder`: runs a classification model. Without `model` there is no such checker."""
 
     model: str | None = None
     revision: str | None = None
@@ -51,14 +48,14 @@ class CrossEncoderChecker(Section):
     @model_validator(mode="after")
     def _bounds(self) -> Self:
         if self.labels and self.labels.count("entailment") != 1:
-            raise ValueError("`labels` must name `entailment` exactly once")
+            raise ValueError("needs `entailment` exactly once in `labels`")
         if self.overlap > self.max_tokens // 2:
-            raise ValueError("`overlap` must be at most half of `max_tokens`")
+            raise ValueError("needs an `overlap` of at most half of `max_tokens`")
         return self
 
 
 class RepCChecker(Section):
-    """The checker that classifies a model's hidden states; there is none without a `model`."""
+    """`checker.repc`: classifies a model's hidden states. Without `model` there is no such checker."""
 
     model: str | None = None
     classifier: str | None = None
@@ -67,12 +64,12 @@ class RepCChecker(Section):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if (self.model is None) != (self.classifier is None):
-            raise ValueError("`model` and `classifier` belong together: the one was fitted on the other")
+            raise ValueError("needs both `model` and `classifier`: a classifier was trained on one model")
         return self
 
 
 class CascadeStep(Section):
-    """A checker of the cascade. A score outside the open interval `sure` is its last word."""
+    """A checker of the cascade. A score between the bounds `sure` leaves the pair to the next step."""
 
     name: StepName
     sure: tuple[float, float] = (0.1, 0.9)
@@ -86,12 +83,12 @@ class CascadeStep(Section):
     def _bounds(self) -> Self:
         low, high = self.sure
         if not 0 <= low <= high <= 1:
-            raise ValueError("`sure` must be [low, high] with 0 <= low <= high <= 1")
+            raise ValueError("needs `sure` to be [low, high] with 0 <= low <= high <= 1")
         return self
 
 
 class CascadeChecker(Section):
-    """The checkers that are asked one after the other; there is no cascade without `steps`."""
+    """`checker.cascade`: asks checkers one after the other. Without `steps` there is no cascade."""
 
     steps: tuple[CascadeStep, ...] = ()
 
@@ -100,12 +97,12 @@ class CascadeChecker(Section):
         names = [step.name for step in self.steps]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"{name} is a step twice")
+                raise ValueError(f"has the step {name} twice")
         return self
 
 
 class Checker(Section):
-    """Which checker decides, and the settings of each."""
+    """`checker`: which checker decides, and the settings of each."""
 
     name: CheckerName = "builtin"
     cache_pairs: int = Field(10_000, ge=0)
@@ -121,7 +118,7 @@ class Checker(Section):
 
     @property
     def configured(self) -> tuple[CheckerName, ...]:
-        """The checkers that can be asked for: the first two need no settings."""
+        """The checkers that can be used: `builtin` and `llm` need no settings, the others do."""
         given = {
             "builtin": True,
             "llm": True,
@@ -135,7 +132,7 @@ class Checker(Section):
     def _only_configured_ones(self) -> Self:
         for name in (self.name, *(step.name for step in self.cascade.steps)):
             if name not in self.configured:
-                raise ValueError(f"{name} is asked for, but {NEEDED[name]} is not set")
+                raise ValueError(f"uses {name}, but {NEEDED[name]} is not set")
         return self
 
 
@@ -144,4 +141,4 @@ NEEDED: Mapping[CheckerName, str] = {
     "repc": "checker.repc.model",
     "cascade": "checker.cascade.steps",
 }
-"""What a checker can't do without."""
+"""The setting without which a checker can't be used."""

@@ -1,13 +1,17 @@
-"""config.yaml and the environment to frozen `Settings`. Everything wrong is named, with what to do."""
+"""Reads `config.yaml` and the environment into frozen `Settings`.
+
+Errors name the key, or the environment variable, and say what it may be.
+"""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -21,6 +25,9 @@ PREFIX = "VOUCH_"
 CONFIG_VARIABLE = "VOUCH_CONFIG"
 DEFAULT_FILE = Path("config.yaml")
 
+MAX_ERRORS = 5
+MAX_SHOWN = 60
+
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
@@ -30,10 +37,16 @@ def load(
     overrides: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """The effective settings: defaults, under the file, under `VOUCH_SECTION__KEY`, under `overrides`.
+    """The effective settings. Later sources win: defaults, file, `VOUCH_SECTION__KEY` variables, `overrides`.
 
-    Without `path` the file is the one that `VOUCH_CONFIG` names, else `config.yaml` in the current folder
-    where there is one. `overrides` has the shape of the file. Raises `ConfigError`.
+    Args:
+        path: the file. Without it, the one that `VOUCH_CONFIG` names, or `config.yaml` in the current folder
+            if there is one.
+        overrides: a tree of the file's shape, from the command line.
+        environ: the environment variables.
+
+    Raises:
+        ConfigError: a setting is unknown or wrong, or the file can't be read.
     """
     path = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     if path is None and DEFAULT_FILE.is_file():
@@ -41,11 +54,11 @@ def load(
     tree = merge(Settings().model_dump(mode="json"), read(path) if path else {})
     tree = merge(tree, from_environment(environ))
     tree = merge(tree, overrides or {})
-    return validate(resolve(tree, environ), source=str(path) if path else "the settings")
+    return validate(resolve(tree, environ), str(path) if path else "the settings", environ)
 
 
 def read(path: Path) -> Json:
-    """The mapping in a YAML file."""
+    """The sections in a YAML file. Raises `ConfigError`."""
     try:
         tree = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -58,25 +71,29 @@ def read(path: Path) -> Json:
     if tree is None:
         return {}
     if not isinstance(tree, dict):
-        raise ConfigError(f"{path} must hold sections (server:, upstreams:, …), not a {type(tree).__name__}.")
+        raise ConfigError(
+            f"{path} must hold sections (server:, upstreams:, …), but its content is {_kind(tree)}."
+        )
     return tree
 
 
 def from_environment(environ: Mapping[str, str]) -> Json:
-    """`VOUCH_SERVER__PORT=9000` to `{"server": {"port": 9000}}`; values are read as YAML.
+    """The tree that the variables spell: `VOUCH_SERVER__PORT=9000` is `{"server": {"port": 9000}}`.
 
-    A number addresses a list: `VOUCH_UPSTREAMS__0__API_BASE`.
+    Values are read as YAML. A number names an entry of a list: `VOUCH_UPSTREAMS__0__API_BASE`.
     """
     tree: Json = {}
     for name, value in sorted(environ.items()):
         if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
             continue
-        *parents, key = name.removeprefix(PREFIX).lower().split("__")
+        *parents, key = path_of(name)
         node = tree
         for parent in parents:
             node = node.setdefault(parent, {})
             if not isinstance(node, dict):
-                raise ConfigError(f"{name} sets a key inside a value that another variable sets.")
+                raise ConfigError(
+                    f"{name} sets a key of a section that another variable sets as a whole. Unset one."
+                )
         try:
             node[key] = yaml.safe_load(value)
         except yaml.YAMLError:
@@ -84,13 +101,20 @@ def from_environment(environ: Mapping[str, str]) -> Json:
     return tree
 
 
+def path_of(variable: str) -> tuple[str, ...]:
+    """The keys that an environment variable leads to: `VOUCH_SERVER__PORT` to `("server", "port")`."""
+    return tuple(variable.removeprefix(PREFIX).lower().split("__"))
+
+
 def merge(under: Any, over: Any) -> Any:
-    """`over` laid upon `under`: mappings key by key, a list by index where `over` maps indices."""
+    """`under` with the values of `over`: mappings key by key, a list by index where `over` maps numbers."""
     if isinstance(under, list) and isinstance(over, Mapping) and all(str(key).isdigit() for key in over):
         merged = list(under)
         for index, value in sorted((int(key), value) for key, value in over.items()):
             if index > len(merged):
-                raise ConfigError(f"There is no entry {index} in a list of {len(merged)}.")
+                raise ConfigError(
+                    f"There is no entry {index} in a list of {len(merged)}: entries are counted from 0."
+                )
             merged[index : index + 1] = [merge(merged[index], value) if index < len(merged) else value]
         return merged
     if isinstance(under, Mapping) and isinstance(over, Mapping):
@@ -99,7 +123,7 @@ def merge(under: Any, over: Any) -> Any:
 
 
 def resolve(tree: Any, environ: Mapping[str, str], path: str = "") -> Any:
-    """`${NAME}` and `${NAME:-default}` in strings filled in from the environment."""
+    """The tree with `${NAME}` and `${NAME:-default}` in its strings replaced by environment variables."""
     if isinstance(tree, Mapping):
         return {
             key: resolve(value, environ, f"{path}.{key}" if path else str(key)) for key, value in tree.items()
@@ -116,45 +140,139 @@ def resolve(tree: Any, environ: Mapping[str, str], path: str = "") -> Any:
         if default is not None:
             return default
         raise ConfigError(
-            f"{path} needs the environment variable {name}, which is not set. Set it, or edit {path}."
+            f"{path} refers to the environment variable {name}, which is not set. Set it, or edit {path}."
         )
 
     return _REFERENCE.sub(value_of, tree)
 
 
-def validate(tree: Json, source: str = "the settings") -> Settings:
-    """Settings out of a merged tree; the first thing wrong is named."""
+def validate(
+    tree: Json, source: str = "the settings", environ: Mapping[str, str] = MappingProxyType({})
+) -> Settings:
+    """The settings of a merged tree.
+
+    Raises:
+        ConfigError: names up to five wrong keys, each by the variable of `environ` that set it, if one did.
+    """
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
-        lines = [explain(detail) for detail in error.errors()]
-        raise ConfigError(f"In {source}: " + "; ".join(lines[:5])) from None
+        variables = {path_of(name): name for name in environ if name.startswith(PREFIX)}
+        raise ConfigError(
+            f"In {source}: " + "; ".join(explain(error.errors(), variables)[:MAX_ERRORS])
+        ) from None
 
 
-def explain(detail: ErrorDetails) -> str:
-    """One pydantic error as a sentence that names the key and, for an unknown one, the nearest there is."""
-    path = ".".join(str(part) for part in detail["loc"])
-    if detail["type"] == "extra_forbidden":
-        known = fields_at(Settings, detail["loc"][:-1])
-        near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-        return f"unknown key {path!r}; {hint}"
-    message = detail["msg"].removeprefix("Value error, ")
-    return f"{path}: {message}" if path else message
+def explain(errors: Sequence[ErrorDetails], variables: Mapping[tuple[str, ...], str]) -> list[str]:
+    """One sentence per wrong key, out of pydantic's errors.
+
+    `variables` are the names of the environment variables by the path of keys that they set.
+    """
+    wrong: dict[tuple[str, ...], list[ErrorDetails]] = {}
+    for detail in errors:
+        wrong.setdefault(_section(detail["loc"])[0], []).append(detail)
+    # Pydantic leaves wrong entries out of a list, and may then find the list too short.
+    parents = {path[:length] for path in wrong for length in range(len(path))}
+    return [
+        f"{_name(path, variables)} {_problem(path, details)}".strip()
+        for path, details in wrong.items()
+        if path not in parents or details[0]["type"] != "too_short"
+    ]
 
 
-def fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """Names of the fields of the section that `path` leads to."""
-    for part in path:
+def _problem(path: tuple[str, ...], details: Sequence[ErrorDetails]) -> str:
+    """What is wrong with the value at `path`. One that may have several types has an error for each."""
+    first = details[0]
+    if first["type"] == "extra_forbidden":
+        return f"is an unknown key; {_hint(path[-1], list(_section(first['loc'])[1].model_fields))}"
+    if first["type"] == "missing":
+        return "is missing" if len(path) == len(first["loc"]) else "has too few entries"
+    wanted = [
+        _WANTED[detail["type"]].format(**detail.get("ctx", {}))
+        for detail in details
+        if detail["type"] in _WANTED
+    ]
+    if not wanted:
+        return first["msg"].removeprefix("Value error, ")
+    may_be_secret = any("key" in part for part in path)
+    return f"must be {' or '.join(wanted)}" + ("" if may_be_secret else f", not {_kind(first['input'])}")
+
+
+def _section(location: tuple[int | str, ...]) -> tuple[tuple[str, ...], type[BaseModel]]:
+    """The keys that an error's location names, and the section that holds the last of them.
+
+    Pydantic also puts the type that it tried into a location, as in `("retrieval", "threshold", "float")`:
+    whatever follows a plain value is left out.
+    """
+    path: list[str] = []
+    section: type[BaseModel] = Settings
+    for part in location:
+        path.append(str(part))
         if isinstance(part, int):
             continue
-        annotation = model.model_fields[part].annotation
-        candidates = [annotation, *getattr(annotation, "__args__", ())]
-        model = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))
-    return list(model.model_fields)
+        field = section.model_fields.get(part)
+        if field is None:
+            break
+        inner = [field.annotation, *get_args(field.annotation)]
+        models = [kind for kind in inner if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if not models:
+            break
+        section = models[0]
+    return tuple(path), section
+
+
+def _name(path: tuple[str, ...], variables: Mapping[tuple[str, ...], str]) -> str:
+    """The key for a message, with the environment variable that set it."""
+    names = (variables[path[:length]] for length in range(len(path), 0, -1) if path[:length] in variables)
+    key = ".".join(path)
+    variable = next(names, None)
+    return f"{variable} ({key})" if variable else key
+
+
+def _hint(key: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+
+
+def _kind(value: object) -> str:
+    """A value for a message: itself if it is short and plain."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list" if value else "an empty list"
+    if value is None:
+        return "null"
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+_WANTED: Mapping[str, str] = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping of names to values",
+    "model_type": "a section with keys of its own",
+    "literal_error": "{expected}",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "too_short": "a list with at least {min_length} entry",
+    "too_long": "a list with at most {max_length} entries",
+    "string_too_long": "at most {max_length} characters long",
+    "finite_number": "a finite number",
+}
+"""What a value must be, by the type of pydantic's error."""
 
 
 def dump(settings: Settings) -> str:
-    """The settings as YAML, secrets and credentials in URLs masked."""
+    """The settings as YAML, with secrets and the credentials in addresses masked."""
     text = yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     return _CREDENTIALS.sub("//**********@", text)

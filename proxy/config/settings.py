@@ -1,4 +1,4 @@
-"""Every setting, its type, its bounds and its default. `config.yaml` holds the same with a comment each."""
+"""Every setting with its type, bounds and default. `config.yaml` holds the same, each with a comment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from proxy.types import (
 
 
 class Server(Section):
-    """Where and how the proxy listens, and what it bounds."""
+    """Where the proxy listens, who may call it, and its limits."""
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65535)
@@ -64,7 +64,7 @@ class Upstream(Section):
 
 
 class Index(Section):
-    """The corpus."""
+    """Where the index of the documents is, and how it is built."""
 
     path: str = "index"
     words: int = Field(100, ge=20, le=1000)
@@ -85,7 +85,7 @@ class Runtime(Section):
 
 
 class Extractor(Section):
-    """The LLM that takes sentences apart into triplets."""
+    """The LLM that splits sentences into triplets."""
 
     model: str | None = None
     sentences: int = Field(10, ge=1, le=100)
@@ -95,7 +95,7 @@ class Extractor(Section):
 
 
 class Claims(Section):
-    """What is checked on its own, and how the verdicts on it add up."""
+    """What counts as one claim, and how the verdicts on parts of a sentence are combined."""
 
     granularity: Granularity = "sentence"
     aggregation: Aggregation = "strict"
@@ -106,7 +106,6 @@ class Retrieval(Section):
     """How passages are found for a claim."""
 
     evidence: EvidenceSource = "corpus"
-
     mode: RetrievalMode = "hybrid"
     top_k: int = Field(5, ge=1, le=100)
     threshold: float | Literal["auto"] = "auto"
@@ -114,7 +113,7 @@ class Retrieval(Section):
 
 
 class Regeneration(Section):
-    """The loop of CEG section 3.4."""
+    """How a reply with nonfactual claims is corrected (CEG, section 3.4)."""
 
     max_rounds: int = Field(1, ge=0, le=10)
     mode: RegenerationMode = "whole"
@@ -122,7 +121,7 @@ class Regeneration(Section):
 
 
 class Streaming(Section):
-    """When the text of a reply is let go, and whether a stream is corrected on its way."""
+    """When the text of a streamed reply is sent, and whether it is corrected while it is written."""
 
     mode: StreamMode = "auto"
     correction: Correction = "none"
@@ -130,7 +129,7 @@ class Streaming(Section):
 
 
 class Verification(Section):
-    """Bounds of the check, and what happens when it is not possible."""
+    """Limits of the check, and what happens when a reply can't be checked."""
 
     deadline: float = Field(60.0, gt=0)
     max_claims: int = Field(500, ge=1)
@@ -138,7 +137,7 @@ class Verification(Section):
 
 
 class Citation(Section):
-    """How references show in the text."""
+    """How references are shown in the text."""
 
     profile: ProfileName = "openai"
     style: CitationStyle | Literal["auto"] = "auto"
@@ -150,7 +149,7 @@ DEFAULT_UPSTREAMS = (Upstream(model="vouch/extractive"), Upstream(model="vouch/d
 
 
 class Settings(Section):
-    """All of it."""
+    """All settings, by section."""
 
     server: Server = Server()
     upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
@@ -170,9 +169,11 @@ class Settings(Section):
         names = [upstream.name for upstream in self.upstreams]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"two upstreams are named {name!r}; give one of them another `name`")
-        asked = {"checker.llm": self.checker.llm.model, "claims.extractor": self.claims.extractor.model}
-        for section, wanted in asked.items():
-            if wanted is not None and wanted not in names:
-                raise ValueError(f"{section}.model {wanted!r} is no upstream; there are {', '.join(names)}")
+                raise ValueError(f"two upstreams are named {name!r}: give one of them another `name`")
+        models = {"checker.llm": self.checker.llm.model, "claims.extractor": self.claims.extractor.model}
+        for section, model in models.items():
+            if model is not None and model not in names:
+                raise ValueError(
+                    f"{section}.model names no upstream: {model!r}; there are {', '.join(names)}"
+                )
         return self

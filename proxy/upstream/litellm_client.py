@@ -105,8 +105,8 @@ class LiteLLMUpstream:
                 yield chunk
 
     def _chat(self, body: Json) -> Json:
-        """The arguments of a chat call. Without the flag, litellm would import its gateway for calls with tools,
-        which needs packages that are not installed."""
+        """The arguments of a chat call. Without the flag, litellm would import its gateway for tools, and
+        with it packages that are not installed."""
         return self._arguments(body, _CHAT) | {"_skip_mcp_handler": True}
 
     async def forward(self, route: str, body: Json, api_key: str | None) -> Forwarded:

@@ -94,37 +94,53 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "environ", "message"),
     [
-        ("servr: {port: 1}", {}, "unknown key 'servr'; did you mean 'server'?"),
-        ("server: {prot: 1}", {}, "unknown key 'server.prot'; did you mean 'port'?"),
-        ("upstreams: [{model: a/b, api_bas: x}]", {}, "'upstreams.0.api_bas'; did you mean 'api_base'?"),
-        ("checker: {llm: {promt: ceg}}", {}, "'checker.llm.promt'; did you mean 'prompt'?"),
+        ("servr: {port: 1}", {}, "servr is an unknown key; did you mean 'server'?"),
+        ("server: {prot: 1}", {}, "server.prot is an unknown key; did you mean 'port'?"),
+        (
+            "upstreams: [{model: a/b, api_bas: x}]",
+            {},
+            "upstreams.0.api_bas is an unknown key; did you mean 'api_base'?",
+        ),
+        ("checker: {llm: {promt: ceg}}", {}, "checker.llm.promt is an unknown key; did you mean 'prompt'?"),
         ("retrieval: {zzz: 1}", {}, "there are evidence, mode, top_k"),
-        ("", {"VOUCH_SERVER__PROT": "1"}, "unknown key 'server.prot'"),
-        ("", {"VOUCH_PORT": "1"}, "unknown key 'port'"),
+        ("", {"VOUCH_SERVER__PROT": "1"}, "VOUCH_SERVER__PROT (server.prot) is an unknown key"),
+        ("", {"VOUCH_PORT": "1"}, "VOUCH_PORT (port) is an unknown key"),
+        ("", {"VOUCH_SERVER": "1"}, "VOUCH_SERVER (server) must be a section with keys of its own, not 1"),
+        (
+            "",
+            {"VOUCH_CHECKER__CASCADE__STEPS": "[llm, xx]"},
+            "VOUCH_CHECKER__CASCADE__STEPS (checker.cascade.steps.1.name) must be 'builtin', ",
+        ),
         (
             "",
             {"VOUCH_SERVER": "1", "VOUCH_SERVER__PORT": "1"},
-            "PORT sets a key inside a value",
+            "PORT sets a key of a section that another variable sets",
         ),
-        ("server: {port: many}", {}, "server.port: Input should be a valid integer"),
-        ("server: {heartbeat: 60}", {}, "server.heartbeat: Input should be less than or equal to 15"),
-        ("upstreams: []", {}, "upstreams: "),
+        ("server: {port: many}", {}, "server.port must be a whole number, not 'many'"),
+        ("server: {heartbeat: 60}", {}, "server.heartbeat must be at most 15.0, not 60"),
+        ("upstreams: []", {}, "upstreams must be a list with at least 1 entry, not an empty list"),
+        ("upstreams: [{name: x}]", {}, "upstreams.0.model is missing"),
+        ("retrieval: {threshold: high}", {}, "retrieval.threshold must be a number or 'auto', not 'high'"),
+        ("checker: {cascade: {steps: [{name: llm, sure: 1}]}}", {}, "steps.0.sure must be a list, not 1"),
+        ("checker: {cascade: {steps: [{name: llm, sure: [1]}]}}", {}, "sure has too few entries"),
+        ("verification: {fail_closed: maybe}", {}, "fail_closed must be true or false, not 'maybe'"),
+        ("checker: {llm: {params: 5}}", {}, "llm.params must be a mapping of names to values, not 5"),
         ("upstreams: [{model: a/x}, {model: b/x}]", {}, "two upstreams are named 'x'"),
-        ("checker: {llm: {model: nobody}}", {}, "checker.llm.model 'nobody' is no upstream"),
+        ("checker: {llm: {model: nobody}}", {}, "checker.llm.model names no upstream: 'nobody'"),
         (
             "checker: {name: cross_encoder}",
             {},
-            "cross_encoder is asked for, but checker.cross_encoder.model is not set",
+            "checker uses cross_encoder, but checker.cross_encoder.model is not set",
         ),
         ("checker: {name: cascade}", {}, "but checker.cascade.steps is not set"),
         ("checker: {cascade: {steps: [llm, repc]}}", {}, "but checker.repc.model is not set"),
-        ("checker: {cascade: {steps: [llm, {name: llm}]}}", {}, "llm is a step twice"),
-        ("checker: {cascade: {steps: [cascade]}}", {}, "checker.cascade.steps.0.name: Input should be 'b"),
+        ("checker: {cascade: {steps: [llm, {name: llm}]}}", {}, "checker.cascade has the step llm twice"),
+        ("checker: {cascade: {steps: [cascade]}}", {}, "checker.cascade.steps.0.name must be 'b"),
         ("checker: {cascade: {steps: [{name: llm, sur: [0, 1]}]}}", {}, "did you mean 'sure'?"),
-        ("checker: {cascade: {steps: [{name: llm, sure: [1, 0]}]}}", {}, "`sure` must be [low, high]"),
-        ("checker: {repc: {model: x}}", {}, "`model` and `classifier` belong together"),
-        ("checker: {cross_encoder: {labels: [neutral]}}", {}, "must name `entailment` exactly once"),
-        ("checker: {cross_encoder: {overlap: 300}}", {}, "`overlap` must be at most half"),
+        ("checker: {cascade: {steps: [{name: llm, sure: [1, 0]}]}}", {}, "needs `sure` to be [low, high]"),
+        ("checker: {repc: {model: x}}", {}, "needs both `model` and `classifier`"),
+        ("checker: {cross_encoder: {labels: [neutral]}}", {}, "needs `entailment` exactly once"),
+        ("checker: {cross_encoder: {overlap: 300}}", {}, "needs an `overlap` of at most half"),
         (
             "upstreams: [{model: a/x, api_key: '${NO_KEY}'}]",
             {},
@@ -140,6 +156,15 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, environ: dict[str, st
         text, message = "upstreams: [{model: a/b}]", "There is no entry 5 in a list of 1"
     with pytest.raises(ConfigError, match=re.escape(message)):
         load(write(tmp_path, text), environ=environ)
+
+
+def test_a_list_is_not_called_too_short_for_its_wrong_entries_and_no_secret_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(
+            write(tmp_path, "upstreams: [{model: a/b, api_key: 5318}]\nserver: {api_keys: hush}"), environ={}
+        )
+    told = caught.value.message
+    assert told.endswith("server.api_keys must be a list; upstreams.0.api_key must be text")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
