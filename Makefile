@@ -4,9 +4,11 @@ BIN := .venv/bin
 RUN := .venv/.installed
 DEV := .venv/.installed-dev
 CLIENTS := tests/clients
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-package torch --custom-compile-command 'make lock'
 
-.PHONY: demo serve test lint format benchmark clients matrix clean
+.PHONY: demo serve test lint format docs wheel lock clients matrix clean
 
 demo: $(RUN)  ## index the examples, serve them, ask a question, print the cited reply
 	@$(BIN)/vouch demo
@@ -31,24 +33,35 @@ clients: $(CLIENTS)/.venv/.installed $(CLIENTS)/node_modules/.package-lock.json 
 matrix: $(DEV) clients  ## run them, and write docs/clients.md's table
 	@$(BIN)/python -m tests.clients.matrix
 
+docs: $(DEV)  ## the documentation as a site, in site/; a broken link is an error
+	@$(BIN)/mkdocs build --strict --quiet
+
+wheel: $(DEV)  ## sdist and wheel, in dist/
+	@$(BIN)/python -m build --no-isolation --outdir dist
+
+lock: $(DEV)  ## write the locks anew; the newest versions: make lock UPGRADE=--upgrade
+	@$(LOCK) $(UPGRADE) --extra all --extra build --output-file requirements.lock
+	@$(LOCK) $(UPGRADE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
+
 clean:
 	rm -rf $(CLIENTS)/.venv $(CLIENTS)/node_modules
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist site
 
 index/manifest.json: | $(RUN)
 	@$(BIN)/vouch index examples/corpus --out index
 
-# torch first and by its exact version: it is the one dependency whose newest build may be gigabytes of CUDA.
-$(RUN): pyproject.toml constraints.txt
+# The lock has an exact version and hashes for all but torch, which its own file installs.
+$(RUN): pyproject.toml requirements.lock requirements-torch.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vouch needs Python 3.11 or newer; set PYTHON=")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv (once, some minutes) ..."
-	@$(PIP) torch==2.13.0
-	@$(PIP) --editable .
+	@$(PIP) --no-deps --retries 1 --requirement requirements-torch.txt
+	@$(PIP) --no-deps --require-hashes --requirement requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(DEV): $(RUN)
-	@$(PIP) --editable '.[dev]'
+$(DEV): $(RUN) requirements-dev.lock
+	@$(PIP) --no-deps --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
 # In an environment of their own: they want other versions than Vouch does.

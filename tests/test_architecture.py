@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from proxy import public
+
 ROOT = Path(__file__).parent.parent
 
 ROOMS = [
-    {"proxy", "proxy.types", "proxy.protocols", "proxy.errors", "proxy.aio", "proxy.safe_json"},
+    {"proxy.types", "proxy.protocols", "proxy.errors", "proxy.aio", "proxy.safe_json"},
     {"proxy.config", "proxy.text", "proxy.model_files"},
     {"proxy.claims"},
     {"proxy.citations"},
@@ -23,7 +25,7 @@ ROOMS = [
     {"proxy.server"},
     {"index_builder"},
     {"proxy.cli"},
-    {"proxy.__main__"},
+    {"proxy.__main__", "proxy.public"},
 ]
 """From the ground up; a module may import from its own room and those before it."""
 
@@ -61,10 +63,13 @@ COMPOSING = {
     "proxy.cli.compose",
     "proxy.cli.compose_checkers",
     "proxy.upstream.provider",
+    "proxy.public",
 }
 """Modules that import a heavy part only when it is wanted."""
 
-FILES = sorted([*(ROOT / "proxy").rglob("*.py"), *(ROOT / "index_builder").rglob("*.py")])
+FACADE = ROOT / "proxy" / "__init__.py"
+"""Offers what `proxy.public` lists to those outside; inside, only the version is imported from it."""
+FILES = sorted({*(ROOT / "proxy").rglob("*.py"), *(ROOT / "index_builder").rglob("*.py")} - {FACADE})
 
 
 def module_of(path: Path) -> str:
@@ -101,6 +106,11 @@ def test_imports_point_down(path: Path) -> None:
         for room, forbidden in MAY_NOT.items():
             if inside(module, room):
                 assert not any(inside(name, one) for one in forbidden), f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_modules_import_no_public_name_from_the_facade(path: Path) -> None:
+    assert not {f"proxy.{name}" for name in public.__all__} & imports_of(path)
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)

@@ -50,7 +50,6 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
             access_log=settings.server.log_level == "debug",
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            http="httptools",
             ws="none",
             server_header=False,
         )
