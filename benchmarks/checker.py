@@ -29,7 +29,7 @@ from proxy.checkers.builtin import nli
 from proxy.checkers.builtin.alignment import AlignedEncoder, load_base
 from proxy.checkers.builtin.checker import BuiltinChecker
 from proxy.checkers.builtin.tensors import join, stacked
-from proxy.checkers.builtin.tokens import language_of
+from proxy.text.language import language_of
 from proxy.text.sentences import sentence_spans
 from proxy.types import Language, Pair
 

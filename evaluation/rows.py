@@ -11,8 +11,8 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proxy.checkers.builtin.tokens import language_of
 from proxy.errors import VouchError
+from proxy.text.language import language_of
 from proxy.types import Language, Pair, Verdict
 
 Label = Literal["supported", "contradicted", "unsupported", "not_supported"]

@@ -14,13 +14,13 @@ from markdown_it.token import Token
 from index_builder.documents import Block, Document, assemble
 from index_builder.readers.html import html_blocks
 from index_builder.readers.text import decode, read_bytes
+from proxy.text.scripts import WIDE
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"(title|url|id)[ \t]*:[ \t]*(.+)")
 _MAX_INLINE = 10_000  # characters; the parser's time grows with the square of a paragraph's open brackets
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
-_CJK = r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]"
-_CJK_LINE_END = re.compile(rf"(?<={_CJK})\r(?={_CJK})")
+_WIDE_LINE_END = re.compile(rf"(?<=[{WIDE}])\r(?=[{WIDE}])")
 
 
 def read_markdown(path: Path, id_: str) -> Iterator[Document]:
@@ -104,4 +104,4 @@ def _plain(inline: Token) -> str:
             parts.append("\r")
         elif token.type == "hardbreak" or (token.type == "html_inline" and _BREAK.match(token.content)):
             parts.append("\n")
-    return _CJK_LINE_END.sub("", "".join(parts)).replace("\r", " ").strip()
+    return _WIDE_LINE_END.sub("", "".join(parts)).replace("\r", " ").strip()

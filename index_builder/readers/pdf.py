@@ -12,6 +12,7 @@ from pypdf.errors import DependencyError, PyPdfError
 
 from index_builder.documents import Block, BrokenDocument, Document, assemble
 from proxy.errors import SourceError
+from proxy.text.scripts import WIDE
 
 _MAX_PAGES = 20_000
 _MAX_SECONDS = 300.0
@@ -20,7 +21,7 @@ _MAX_SECONDS = 300.0
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010]$")
 _BULLET = re.compile(r"(?:[•‣▪●○◦·*\u2013-]|\(?\d{1,3}[.)])\s")
 _ENDED = tuple(".!?:;。！？：；”\"’')）")
-_CJK = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+_WIDE = re.compile(f"[{WIDE}]")
 
 
 def read_pdf(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
@@ -98,7 +99,7 @@ def _joined(lines: list[str]) -> str:
     for line in lines:
         if parts and _HYPHEN.search(parts[-1]) and line[0].islower():
             parts[-1] = parts[-1][:-1]
-        elif parts and not (_CJK.match(parts[-1][-1]) and _CJK.match(line)):
+        elif parts and not (_WIDE.match(parts[-1][-1]) and _WIDE.match(line)):
             parts.append(" ")
         parts.append(line)
     return "".join(parts)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
+from proxy.text.scripts import han_count
+
 _CLOSERS = " \t\"'”’」』）)】]*_~"
 _OPENERS = "“‘「『（(["
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 _EMOJI = re.compile(r"[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f]")
 
 
@@ -128,7 +129,7 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
         return False
     # A sentence of a megabyte is no greeting: what decides stands at its beginning and its end.
     text = text if len(text) <= _MAX_LOOKED_AT else f"{text[:_MAX_LOOKED_AT]}{text[-1]}"
-    chinese = len(_HAN.findall(text)) * 4 > len(text)
+    chinese = han_count(text) * 4 > len(text)
     return _checkable_zh(text) if chinese else _checkable_en(text.lower())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from proxy.claims.rendered import is_row
+from proxy.text.scripts import han_count, has_han
 from proxy.types import Claim
 
 _MAX_CONTEXT = 300
@@ -14,7 +15,6 @@ _MAX_QUERY = 2000
 _ITEM_GAP = 3
 """Characters between two claims from which on a list mark stands between them (`\\n- `)."""
 
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"\w+")
 _LEANS = re.compile(
     r"(?:(?:however|moreover|furthermore|additionally|also|but|and|then|later|today|still|thus"
@@ -99,7 +99,7 @@ def needs_context(plain: str) -> bool:
 
 def _is_fragment(text: str) -> bool:
     text = text[:_MAX_CONTEXT]
-    han = len(_HAN.findall(text))
+    han = han_count(text)
     if han * 4 > len(text):
         return han < _MIN_HAN
     words = len(_WORD.findall(text))
@@ -140,9 +140,7 @@ def _after(told: _Told, claim: Claim) -> _Told:
     if told.in_list:
         return replace(told, head=told.head or plain)
     if plain.endswith((":", "：")):
-        context = (
-            f"{told.standing} " if needs_context(plain) or len(_HAN.findall(plain)) in range(1, 12) else ""
-        )
+        context = f"{told.standing} " if needs_context(plain) or han_count(plain) in range(1, 12) else ""
         told = replace(told, lead_in=shortened(f"{context}{plain}".strip(), _MAX_CONTEXT))
     if claim.checkable and not needs_context(plain):
         told = replace(told, standing=plain)
@@ -151,6 +149,6 @@ def _after(told: _Told, claim: Claim) -> _Told:
 
 def _says_something(lead_in: str) -> bool:
     """Whether a lead-in names its subject, unlike `Here are the main points:`."""
-    if _HAN.search(lead_in):
-        return len(_HAN.findall(_SAYS_NOTHING_ZH.sub("", lead_in))) > 1
+    if has_han(lead_in):
+        return han_count(_SAYS_NOTHING_ZH.sub("", lead_in)) > 1
     return any(word not in _SAYS_NOTHING for word in _WORD.findall(lead_in.lower()))

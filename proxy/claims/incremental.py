@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from proxy.claims.continuations import Agreement, Known, Read, agreed, continuations, displays, moved
 from proxy.claims.window import Window, raw_end, shortened
+from proxy.text.scripts import CJK
 from proxy.text.sentences import CITATION
-from proxy.text.words import HAN
 from proxy.types import Claim
 
-_WORD_END = re.compile(rf"[\s{HAN}]")
+_WORD_END = re.compile(rf"[\s{CJK}]")
 _MARKS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
 _LONG_WINDOW = 320
 """Code points of raw text from which on it is worth to cut."""
@@ -222,7 +222,7 @@ _CLOSERS = r"*_~`$)\]>】"
 _LINE_END_OR_STOP = re.compile(rf"[\n{_STOPS}]")
 _CLOSER = re.compile(rf"[\n{_STOPS}{_CLOSERS}]")
 _READY = re.compile(
-    rf"\n|[{_STOPS}{_CLOSERS}](?:[^\w\n]{{0,20}}[{HAN}]|\S*+\s++(?:[^\w\s]++\s++){{0,8}}+[^\w\s]*+\w\S*+\s)"
+    rf"\n|[{_STOPS}{_CLOSERS}](?:[^\w\n]{{0,20}}[{CJK}]|\S*+\s++(?:[^\w\s]++\s++){{0,8}}+[^\w\s]*+\w\S*+\s)"
     r"|[。！？；｡…][^\w\s]*+\w\S*+\s"
 )
 _LONGEST = 300

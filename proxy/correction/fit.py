@@ -8,6 +8,7 @@ from collections.abc import Callable
 from proxy.claims.rendered import is_row
 from proxy.text.language import language_of
 from proxy.text.markdown import blocks
+from proxy.text.scripts import WIDE
 from proxy.text.sentences import CITATION
 from proxy.types import Claim
 
@@ -16,7 +17,7 @@ _TIMES, _MORE = 3, 200
 
 _STOPS = ".!?。！？；…"
 _CLOSERS = "\"'”’」』）)】》*_~"
-_BETWEEN_HAN = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef])\s*\n\s*(?=[\u3000-\u9fff\uff00-\uffef])")
+_BETWEEN_WIDE = re.compile(rf"(?<=[{WIDE}])\s*\n\s*(?=[{WIDE}])")
 _ACTIVE = re.compile(
     r"(?:https?|ftp|data|javascript|mailto|file):[^\s<>()\[\]]+|www\.[^\s<>()\[\]]+|\]\([^()]*\)|!\["
     r"|<[a-zA-Z/!][^<>]{0,500}>?",
@@ -46,7 +47,7 @@ def fitted(said: str, claim: Claim) -> str | None:
     where the claim does. It may not be much longer than the claim, in another language, or bring in links,
     images, HTML, citation marks or words about the check that the claim doesn't have.
     """
-    line = " ".join(_BETWEEN_HAN.sub("", said.strip()).split())
+    line = " ".join(_BETWEEN_WIDE.sub("", said.strip()).split())
     line = _stopped(_bare_row(line) if is_row(claim) else _unmarked(line, claim.text), claim.text)
     if not line or any(fault(line, claim.text) for fault in _FAULTS):
         return None

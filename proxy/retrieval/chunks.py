@@ -19,6 +19,7 @@ import tiktoken
 
 from proxy.errors import ConfigError
 from proxy.protocols import Encoder
+from proxy.text.scripts import UNSPACED
 from proxy.text.sentences import sentence_spans
 from proxy.types import Document, Passage
 
@@ -33,11 +34,10 @@ _WINDOW = 256
 _TOKENIZER = "cl100k_base"
 _CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 
-_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _CHARACTERS_PER_WORD = 1.6
 _LONGEST_WORD = 20
-_COUNTED = re.compile(rf"(?P<cjk>[{_CJK}]+)|(?P<space>\s+)|[^\s{_CJK}]+")
-_CJK_RUN = re.compile(rf"[{_CJK}]+")
+_COUNTED = re.compile(rf"(?P<cjk>[{UNSPACED}]+)|(?P<space>\s+)|[^\s{UNSPACED}]+")
+_CJK_RUN = re.compile(rf"[{UNSPACED}]+")
 _BASIC_PIECE = re.compile(r"[^\W_]+|[^\w\s]|_")
 _LINE_END = re.compile(r"\n\s*+(?![a-z])")  # before a small letter it is a wrapped line
 _CLAUSE_END = re.compile(r"[，；、：]|[,;:)—–](?:\s+|(?<=—))|\n")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from proxy.errors import BrokenIndexError
 from proxy.retrieval.generation import Generation
 from proxy.retrieval.index_files import Index, map_array
+from proxy.text.scripts import UNSPACED
 from proxy.types import Passage
 
 WEIGHTS, ROWS, STARTS, WORDS = "bm25-weights.npy", "bm25-rows.npy", "bm25-starts.npy", "bm25-words.json"
@@ -27,8 +28,7 @@ _K1, _B = 0.9, 0.4
 """Those of Lin et al.'s Anserini; over WikiRetr recall@1 is 0.3 points above bm25s' own 1.5 and 0.75."""
 
 _STOP_WORDS = frozenset(STOPWORDS_EN)
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_TOKEN = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
+_TOKEN = re.compile(rf"(?P<cjk>[{UNSPACED}]+)|[^\W_{UNSPACED}]+")
 _MAX_QUERY_CHARACTERS = 20_000
 _MAX_QUERY_WORDS = 512
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from proxy.text.scripts import HAN
 from proxy.text.sentences import CITATION
 
 Span = tuple[int, int]
@@ -40,7 +41,7 @@ _SPECIAL = re.compile(
     rf"|(?P<image>!\[{_TEXT}\]{_TARGET})"
     rf"|(?P<link>\[(?P<label>{_TEXT})\]{_TARGET})"
     r"|(?P<autolink><(?:https?|ftp|mailto):[^\s<>]{1,2000}>)"
-    r"|(?P<url>(?:https?://|www\.)[^\s<>\[\]\"“”‘’（）【】「」『』，。；、！？\u4e00-\u9fff]{1,2000})"
+    rf"|(?P<url>(?:https?://|www\.)[^\s<>\[\]\"“”‘’（）【】「」『』，。；、！？{HAN}]{{1,2000}})"
     r"|(?P<br><br[ \t]*/?>)"
     r"|(?P<comment><!--(?:[^-<]|-(?!->)|<(?!!--)){0,5000}+-->)"
     r"|(?P<tag></?[a-zA-Z][a-zA-Z0-9-]{0,20}(?:[ \t][^<>\n]{0,500})?/?>)"

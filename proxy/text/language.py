@@ -1,19 +1,20 @@
-"""The language that a text is in, of those whose words we know."""
+"""The language of a text, of the two that the project knows."""
 
 from __future__ import annotations
 
 import re
 
+from proxy.text.scripts import CJK, UNSPACED
 from proxy.types import Language
 
-_CHINESE = re.compile(r"[㐀-鿿豈-﫿]")
-_LETTER = re.compile(r"[A-Za-z]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_WORD = re.compile(rf"[^\W\d_{CJK}]+")
 
 
 def language_of(text: str) -> Language:
-    """Chinese where it has at least a third as many Chinese characters as Latin letters, else English.
+    """`zh` where the text has at least as many Chinese or Japanese letters as words in other scripts.
 
-    A Chinese character carries about as much as a short word, and Chinese answers are full of Latin names.
+    Otherwise `en`. Chinese answers are full of Latin names, so words are counted, not letters.
     """
-    chinese = sum(1 for _ in _CHINESE.finditer(text))
-    return "zh" if chinese and 3 * chinese >= sum(1 for _ in _LETTER.finditer(text)) else "en"
+    unspaced = sum(1 for _ in _UNSPACED.finditer(text))
+    return "zh" if unspaced and unspaced >= sum(1 for _ in _WORD.finditer(text)) else "en"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from proxy.text.scripts import UNSPACED
 from proxy.text.sentences import CITATION
 
 Span = tuple[int, int]
@@ -30,18 +31,17 @@ class Block:
     lines: tuple[Span, ...]
 
 
-_HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _QUOTE = re.compile(r"[ \t]*>[ \t]?")
 _ITEM = re.compile(
     r"[ \t]*(?:"
     r"[-*+–—][ \t]+"
     r"|[•·▪◦●■○►➢✓✔✅][ \t]*"
-    rf"|[(]?\d{{1,3}}[.)][ \t]+|\d{{1,3}}[.)．](?=[{_HAN}*“《「（])|\d{{1,3}}、[ \t]*"
+    rf"|[(]?\d{{1,3}}[.)][ \t]+|\d{{1,3}}[.)．](?=[{UNSPACED}*“《「（])|\d{{1,3}}、[ \t]*"
     r"|（[0-9一二三四五六七八九十]{1,3}）[ \t]*|[①-⑳][ \t]*|[a-z]\)[ \t]+"
     r")(?:\[[ xX]\][ \t]+)?"
 )
 _EMPTY_ITEM = re.compile(r"[ \t]*\d{1,3}[.)][ \t]*$")
-_HEADING = re.compile(rf"[ \t]*#{{1,6}}(?:[ \t]+|(?=[{_HAN}]))")
+_HEADING = re.compile(rf"[ \t]*#{{1,6}}(?:[ \t]+|(?=[{UNSPACED}]))")
 _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _DEFINITION = re.compile(r"\[(?:\^[^\]\n]{1,64}\]:|[^\]\n]{1,64}\]:[ \t]*(?:<|https?:|www\.|/|#|mailto:))")
 _REFERENCE = re.compile(rf"(?:(?:{CITATION.pattern})[ \t]*){{1,20}}")

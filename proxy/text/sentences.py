@@ -17,6 +17,8 @@ from collections.abc import Iterator
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
+from proxy.text.scripts import UNSPACED
+
 SPLITTER = "punkt-en-zh-2"
 """Name and version of this splitter, for the manifest of an index.
 
@@ -78,9 +80,8 @@ CITATION = re.compile(
 """One citation mark as models write them: `[1]`, `[1, 2]`, `[1-3]`, `【1】`, `[^1]`, `[[1](url)]`."""
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-_HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WIDE_END = re.compile(
-    rf"[。！？；｡][。！？；｡!?…]*|(?<=[{_HAN}])…+[。！？!?]*|[!?](?=[{_HAN}])|(?<=[{_HAN}])\.(?=[{_HAN}])"
+    rf"[。！？；｡][。！？；｡!?…]*|(?<=[{UNSPACED}])…+[。！？!?]*|[!?](?=[{UNSPACED}])|(?<=[{UNSPACED}])\.(?=[{UNSPACED}])"
 )
 _CLOSERS = "”’」』）】》〉〕］)]}"
 _CITED_STOP = re.compile(

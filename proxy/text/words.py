@@ -11,15 +11,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from proxy.text.normalisation import stem
+from proxy.text.scripts import CJK, HAN
+
 Span = tuple[int, int]
 
-HAN = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _TOKEN = re.compile(
     rf"""(?P<not>(?<=\w)n['’]t\b)
     |(?P<tail>['’](?:s|re|ve|ll|d|m)\b)
     |(?P<number>\d+(?:[.,]\d+)*)
-    |(?P<word>[^\W\d_{HAN}]+?(?=n['’]t\b)|[^\W\d_{HAN}]+)
-    |(?P<han>[{HAN}])""",
+    |(?P<word>[^\W\d_{CJK}]+?(?=n['’]t\b)|[^\W\d_{CJK}]+)
+    |(?P<han>[{CJK}])""",
     re.VERBOSE,
 )
 _EMPTY = frozenset(
@@ -34,8 +36,6 @@ _EMPTY = frozenset(
 )
 _EMPTY_HAN = frozenset("的了是在和与及由也就而着或地得之其这那们于以为等把被将并且但还又他她它")
 _SAME = {"cannot": "not", "ca": "can", "wo": "will"}
-_SUFFIXES = ("ies", "ied", "ing", "ed", "es", "s", "ly", "e")
-_MIN_STEM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +91,7 @@ def _word(match: re.Match[str]) -> Word:
         return Word(("not",), match.start(), match.end(), content=True)
     key = _SAME.get(text, text)
     content = kind == "word" and key not in _EMPTY
-    return Word((_stem(key) if content else key,), match.start(), match.end(), content)
-
-
-def _stem(word: str) -> str:
-    """Without its inflection: cut to the same beginning, not to a dictionary form."""
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM and not word.endswith("ss"):
-            word = word.removesuffix(suffix)
-            break
-    if len(word) > _MIN_STEM and word[-1] == word[-2]:
-        word = word[:-1]
-    return word[:-1] if len(word) > _MIN_STEM and word[-1] in "ey" else word
+    return Word((stem(key) if content else key,), match.start(), match.end(), content)
 
 
 def _paired(found: Sequence[Word], at: int) -> Word:
@@ -118,18 +107,18 @@ def _paired(found: Sequence[Word], at: int) -> Word:
 
 
 def _is_han(word: Word) -> bool:
-    return word.content and len(word.keys[0]) == 1 and re.match(f"[{HAN}]", word.keys[0]) is not None
+    return word.content and len(word.keys[0]) == 1 and re.match(f"[{CJK}]", word.keys[0]) is not None
 
 
 def _is_pair(word: Word) -> bool:
-    return len(word.keys[0]) > 1 and re.match(f"[{HAN}]", word.keys[0]) is not None
+    return len(word.keys[0]) > 1 and re.match(f"[{CJK}]", word.keys[0]) is not None
 
 
 def _adjoin(first: Word, second: Word) -> bool:
     return first.end == second.start and _is_han(first) and _is_han(second)
 
 
-_TERM = re.compile(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]")
+_TERM = re.compile(rf"[^\W{HAN}]+|[{HAN}]")
 
 
 @dataclass(frozen=True, slots=True)

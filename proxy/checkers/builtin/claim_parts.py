@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from proxy.text.scripts import HAN, has_han
+
 _VERB = (
     r"(?:is|was|are|were|has|have|had|became|won|wrote|made|led|built|left|began|sold|held|ran|took|gave|grew|"
     r"went|came|met|lost|founded|[a-z]{2,}ed)"
@@ -15,7 +17,7 @@ _ENGLISH_SUBJECT = re.compile(rf"^(.{{2,80}}?) (?:also |later |first )?{_VERB}\b
 _NAMED = re.compile(r"[A-Z]")
 _CHINESE_JOIN = re.compile(r"[，；](?:并且|并|而且|而|后来|同时|也|还|他|她|它|其)*")
 _CHINESE_SUBJECT = re.compile(
-    r"^([\u4e00-\u9fffA-Za-z·《》“”0-9]{2,16}?)(?=始建|始|是|为|在|于|由|被|有|曾|生于|位于|出生|获|发|创|建|成|担任)"
+    rf"^([{HAN}A-Za-z·《》“”0-9]{{2,16}}?)(?=始建|始|是|为|在|于|由|被|有|曾|生于|位于|出生|获|发|创|建|成|担任)"
 )
 MOST = 8
 """Parts of one claim: each is held against every passage."""
@@ -30,7 +32,7 @@ def parts(claim: str) -> tuple[str, ...]:
     claim has no parts, nor has one of more than `MOST`. By rules over the words: most ways to say two things
     are not recognised.
     """
-    found = _chinese(claim) if re.search(r"[\u4e00-\u9fff]", claim) else _english(claim)
+    found = _chinese(claim) if has_han(claim) else _english(claim)
     return found if len(found) <= MOST else ()
 
 

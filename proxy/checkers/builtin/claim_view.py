@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.checkers.builtin.tokens import Token, language_of, tokenize
+from proxy.checkers.builtin.tokens import Token, tokenize
 from proxy.checkers.builtin.word_lists import HAN_PRONOUNS, PRONOUNS
+from proxy.text.language import language_of
 from proxy.types import Language, Pair
 
 _SHORT = {"en": 3, "zh": 6}

@@ -14,12 +14,13 @@ from decimal import Decimal
 from proxy.checkers.builtin.measures import MEASURES, SHARE, Measure, is_measure, measure_of
 from proxy.checkers.builtin.numbers import HAN_NUMERALS, han_value
 from proxy.checkers.builtin.word_lists import STOP_CHARS
+from proxy.text.scripts import HAN
 
 _DIGITS = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,6})?(?!\d)|\d{1,15}(?:\.\d{1,6})?"
 _SMALL = r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})"
 _YEAR = r"(?:\d{3,4}|[〇零一二三四五六七八九]{4})"
 _NAMED = r"\s?年(?![代级級]|的?[历歷]史|之久)"
-_ANY = rf"(?![{''.join(sorted(STOP_CHARS))}])[\u4e00-\u9fff]"
+_ANY = rf"(?![{''.join(sorted(STOP_CHARS))}])[{HAN}]"
 _TO = r"\s?(?:[-–—~～]{1,2}|至|到)\s?"
 _READ = re.compile(
     rf"""(?:(?P<before_christ>公元前|西元前|前(?=\d{{3}}))\s?)?(?<![\d,.])

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from proxy.text.inline import tokens
-from proxy.text.words import HAN, Span, Word, spoken, words
+from proxy.text.scripts import CJK, WIDE_PUNCTUATION
+from proxy.text.words import Span, Word, spoken, words
 from proxy.types import Claim, Triplet
 
 ALIGNED = 0.5
@@ -22,7 +23,7 @@ _TOLD, _HEAD, _SHARED, _OTHER, _GAP = 1.0, 0.5, 0.1, -0.05, -0.5
 """What a word gains: of relation or object, of the subject (it may stand far off), an empty word that is
 shared, an empty word and a content word that are not."""
 
-_WIDE = re.compile(f"[{HAN}\u3000-\u303f\uff00-\uff65“”‘’]")
+_WIDE = re.compile(f"[{CJK}{WIDE_PUNCTUATION}“”‘’]")
 
 
 @dataclass(frozen=True, slots=True)

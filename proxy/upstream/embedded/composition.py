@@ -14,6 +14,7 @@ from proxy.correction.reprompt import Document
 from proxy.correction.revise import Revision
 from proxy.correction.rewrite import Rewriting
 from proxy.text.language import language_of
+from proxy.text.scripts import has_han
 from proxy.types import Language, Passage
 from proxy.upstream.embedded.sentence_terms import (
     bare_title,
@@ -177,9 +178,7 @@ def _share(wanted: Mapping[str, float], held: frozenset[str]) -> float:
 
 def _holds(held: frozenset[str], term: str) -> bool:
     """A single Chinese character is looked for in the pairs; elsewhere terms are compared whole."""
-    return term in held or (
-        "\u3400" <= term < "\ufb00" and len(term) == 1 and any(term in one for one in held)
-    )
+    return term in held or (len(term) == 1 and has_han(term) and any(term in other for other in held))
 
 
 def mend(draft: str, revision: Revision) -> str:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from proxy.text.language import language_of
+from proxy.text.normalisation import stem
+from proxy.text.scripts import HAN, has_han
 from proxy.text.sentences import sentence_spans
 from proxy.types import Language
 
-_TOKEN = re.compile(r"[㐀-鿿豈-﫿]+|[^\W_㐀-鿿豈-﫿]+(?:['’][^\W\d_]+)?")
-_PIECE = re.compile(r"[㐀-鿿豈-﫿]|[^\s㐀-鿿豈-﫿]+\s*|\s+")
-_HAN = re.compile(r"[㐀-鿿豈-﫿]")
+_TOKEN = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:['’][^\W\d_]+)?")
+_PIECE = re.compile(rf"[{HAN}]|[^\s{HAN}]+\s*|\s+")
 
 _STOP = frozenset(
     "a about above after again all also although am an and any are aren't as at be because been "
@@ -80,10 +81,10 @@ def terms(text: str) -> frozenset[str]:
     found: set[str] = set()
     for match in _TOKEN.finditer(text):
         token = match.group()
-        if not _HAN.match(token):
+        if not has_han(token[0]):
             word = token.casefold().replace("’", "'")
             if word not in _STOP:
-                found.add(_stem(word))
+                found.add(stem(word.removesuffix("'s")))
         elif len(token) == 1:
             found.add(token)
         else:
@@ -94,13 +95,13 @@ def terms(text: str) -> frozenset[str]:
 def weighted_terms(question: str) -> dict[str, float]:
     """The question's content terms: names and numbers weigh 2, words that any text holds 0.3, others 1."""
     names = {
-        stem
+        term
         for match in _TOKEN.finditer(question)
         if match.start() > 0 and _CAPITALISED.match(match.group())
-        for stem in terms(match.group())
+        for term in terms(match.group())
     }
     found = terms(_CHINESE_ASKING.sub(" ", question))
-    generic = {stem for word in _GENERIC for stem in terms(word)}
+    generic = {term for word in _GENERIC for term in terms(word)}
     return {term: 2.0 if term in names else 0.3 if term in generic else 1.0 for term in sorted(found)}
 
 
@@ -116,7 +117,7 @@ def sentences(text: str) -> list[str]:
         lines = text[start:end].split("\n")
         while len(lines) > 1 and len(lines[0]) < _HEADING_CHARS and not lines[1][:1].islower():
             del lines[0]
-        joint = "" if _HAN.search(lines[-1][:1]) else " "
+        joint = "" if has_han(lines[-1][:1]) else " "
         found.append(joint.join(line.strip() for line in lines))
     return found
 
@@ -158,12 +159,3 @@ def small_talk(question: str) -> bool:
 def joined(parts: Sequence[str], language: Language) -> str:
     """Sentences to running text."""
     return ("" if language == "zh" else " ").join(parts)
-
-
-def _stem(word: str) -> str:
-    word = word.removesuffix("'s")
-    for ending in ("ies", "ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word.removesuffix(ending) + ("y" if ending == "ies" else "")
-            break
-    return word.removesuffix("e") if len(word) > 3 else word

@@ -1,0 +1,43 @@
+r"""Ranges of characters by script, to be put into the character classes of regular expressions.
+
+    re.compile(f"[{HAN}]")
+
+Each range is defined here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+
+HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Chinese characters, also as Japanese and Korean write them, and the mark that repeats one (U+3005)."""
+
+KANA = "\u3040-\u30ff"
+"""Japanese Hiragana and Katakana."""
+
+HANGUL = "\uac00-\ud7af"
+"""Korean syllables."""
+
+UNSPACED = HAN + KANA
+"""Letters of scripts that put no space between words."""
+
+CJK = UNSPACED + HANGUL
+"""Letters of Chinese, Japanese and Korean."""
+
+WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uffef"
+"""CJK punctuation and full-width forms, the full-width letters and digits among them."""
+
+WIDE = UNSPACED + WIDE_PUNCTUATION
+"""Characters between which a line may end without standing for a space."""
+
+_HAN = re.compile(f"[{HAN}]")
+
+
+def has_han(text: str) -> bool:
+    """Whether there is a Chinese character in the text."""
+    return _HAN.search(text) is not None
+
+
+def han_count(text: str) -> int:
+    """The number of Chinese characters in the text."""
+    return sum(1 for _ in _HAN.finditer(text))
