@@ -1,1 +1,1 @@
-"""What measures the figures in the docs."""
+"""Measures the speed and cost figures in the docs."""

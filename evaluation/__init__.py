@@ -1,5 +1,13 @@
-"""How right the checkers are, how sure, and how steady: one command per table, `python -m evaluation`.
+"""Benchmarks: how accurate, calibrated and robust the checkers are.
 
-Nothing in `proxy` imports this package; it needs scikit-learn, and for plots matplotlib, which the proxy
-does not.
+One package per benchmark (`data.py` reads its files, `figures.py` computes, `command.py` is its subcommand of
+`python -m evaluation`); what several share is at the top. Nothing in `proxy` imports this package. It needs
+scikit-learn, and matplotlib for plots: `pip install 'vouch[evaluation]'`.
 """
+
+from importlib.util import find_spec
+
+if find_spec("sklearn") is None:
+    raise ModuleNotFoundError(
+        "Benchmarks need scikit-learn, which is not installed: pip install 'vouch[evaluation]'"
+    )

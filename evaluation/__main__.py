@@ -7,20 +7,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from evaluation.commands import (
-    attributionbench,
-    checkers,
-    citecheck,
-    felm,
-    halueval,
-    halueval_qa,
-    made,
-    noise,
-    refchecker,
-    swaps,
-    wikibio,
-    wikiretr,
-)
+from evaluation.attributionbench import command as attributionbench
+from evaluation.checkers import command as checkers
+from evaluation.citecheck import command as citecheck
+from evaluation.felm import command as felm
+from evaluation.halueval import command as halueval
+from evaluation.halueval_qa import command as halueval_qa
+from evaluation.made import command as made
+from evaluation.noise import command as noise
+from evaluation.refchecker import command as refchecker
+from evaluation.swaps import command as swaps
+from evaluation.wikibio import command as wikibio
+from evaluation.wikiretr import command as wikiretr
 from proxy.errors import VouchError
 
 

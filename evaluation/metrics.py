@@ -1,19 +1,21 @@
-"""Figures out of labels, verdicts and scores: scikit-learn and NumPy, no files.
+"""Figures from labels, verdicts and scores, with bootstrap intervals, as values, JSON and table cells.
 
-A figure that the rows can't give (the recall of a class that none has, say) is NaN.
+scikit-learn and NumPy; no files. A figure that the rows can't give (such as the recall of a class without
+rows) is NaN.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
-from evaluation.rows import Label
+from evaluation.datasets import Label
 from proxy.types import Verdict
 
 Floats = NDArray[np.float64]
@@ -25,6 +27,10 @@ Interval = tuple[float, float]
 BINS = 10
 RESAMPLES = 1000
 SEED = 7
+_DIGITS = 4
+"""Digits after the point in JSON."""
+_SHOWN = 3
+"""Digits after the point in tables."""
 _OUTER = (2.5, 97.5)
 """Percentiles that hold 95% between them."""
 _THREE = (Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
@@ -149,3 +155,52 @@ def intervals(
             low, high = np.percentile(values, _OUTER)
             found[name] = float(low), float(high)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Figures with their 95% intervals; one that the rows, or no resample of them, can give has none."""
+
+    figures: Figures
+    intervals: Mapping[str, Interval]
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures, and the intervals beside them."""
+        return {**nested(self.figures), "intervals": nested(self.intervals)}
+
+    def beside(self, other: Estimates) -> Estimates:
+        """Both, which have no figure in common."""
+        return Estimates({**self.figures, **other.figures}, {**self.intervals, **other.intervals})
+
+    def cells(self, names: Iterable[str] | None = None) -> list[str]:
+        """These figures, or all, with their intervals."""
+        wanted = self.figures if names is None else names
+        return [shown(self.figures.get(name, math.nan), self.intervals.get(name)) for name in wanted]
+
+
+def estimate(figures: Callable[[Indexes], Figures], rows: int, resamples: int) -> Estimates:
+    """What `figures` gives of all rows, by their numbers, with the intervals of `metrics.intervals`."""
+    return Estimates(figures(np.arange(rows)), intervals(figures, rows, resamples) if rows else {})
+
+
+def shown(value: float, interval: Interval | None = None) -> str:
+    """`0.912 [0.894, 0.929]`; a figure that the rows can't give is a dash."""
+    if math.isnan(value):
+        return "–"
+    text = f"{value:.{_SHOWN}f}"
+    return f"{text} [{interval[0]:.{_SHOWN}f}, {interval[1]:.{_SHOWN}f}]" if interval else text
+
+
+def nested(figures: Figures | Mapping[str, Interval]) -> dict[str, Any]:
+    """`{"recall.supported": x}` as `{"recall": {"supported": x}}`, for JSON: rounded, and null for NaN."""
+    tree: dict[str, Any] = {}
+    for name, value in figures.items():
+        section, _, key = name.rpartition(".")
+        node = tree.setdefault(section, {}) if section else tree
+        node[key] = [rounded(one) for one in value] if isinstance(value, tuple) else rounded(value)
+    return tree
+
+
+def rounded(value: float) -> float | None:
+    """Four digits, or None for NaN."""
+    return None if math.isnan(value) else round(value, _DIGITS)

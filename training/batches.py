@@ -1,4 +1,4 @@
-"""Rows as the NLI model learns them: token ids, batches in a shuffled order, the loss."""
+"""Rows as the NLI model learns them: token ids, batches in shuffled order, the loss."""
 
 from __future__ import annotations
 

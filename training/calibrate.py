@@ -1,15 +1,22 @@
-"""`calibrate`: overlap and what the NLI model says, as one calibrated model per language: `weights.json`."""
+"""`calibrate`: word overlap and the NLI model's output become one calibrated model per language.
+
+Writes `weights.json`. Also word weights (IDF) from a corpus, and the threshold on P(contradicted): the least
+that rarely calls a claim contradicted that is not.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import math
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from proxy.checkers.builtin.claim_view import Lexicon
 from proxy.checkers.builtin.contradiction import contradicted, contradiction
@@ -17,13 +24,87 @@ from proxy.checkers.builtin.ensemble import ENTAILED, INPUTS, asked, inputs, ove
 from proxy.checkers.builtin.evidence_windows import EvidenceReader
 from proxy.checkers.builtin.nli import Entailment, EntailmentModel, entailments
 from proxy.checkers.builtin.pair_view import Read, Reading
+from proxy.checkers.builtin.tokens import tokenize
 from proxy.checkers.builtin.weights import Contradiction, LanguageModel
 from proxy.types import Language, Verdict
-from training.contradiction import fit_contradiction
-from training.ensemble import FIT, Flags, Floats, Table, cross_fitted, figures, fit_scaling, out_of_fold
-from training.lexicon import word_weights
+from training.regression import FIT, Flags, Floats, Table, cross_fitted, figures, fit_scaling, out_of_fold
 from training.run import TrainingError, read_rows
 from training.samples import CORPORA, SEED, SOURCES, Sample, Source, describe
+
+_RARE = 8
+"""Passages that a word must be in to get a weight of its own."""
+
+
+def word_weights(texts: Sequence[str], language: Language) -> tuple[dict[str, str], float]:
+    """Inverse document frequencies of common keys, in steps of a half, and that of the rarest of them.
+
+    Only words written in lower case count in English: a name never gets a common word's weight.
+    """
+    kinds = ("word",) if language == "en" else ("word", "han")
+    held: Counter[str] = Counter()
+    for text in texts:
+        held.update({token.key for token in tokenize(text) if token.kind in kinds})
+    bins: defaultdict[float, list[str]] = defaultdict(list)
+    for word in sorted(held):
+        if held[word] >= _RARE:
+            bins[max(0.5, round(2 * math.log(len(texts) / held[word])) / 2)].append(word)
+    rarest = max(0.5, round(2 * math.log(max(len(texts), _RARE) / _RARE)) / 2)
+    return {str(idf): " ".join(words) for idf, words in sorted(bins.items())}, rarest
+
+
+ALARMS = 0.05
+"""Of the failed claims of a source that nothing contradicts, the share that may be called contradicted."""
+REPORTED = frozenset({"fever_symmetric"})
+"""Sources that the threshold is measured on, and so not chosen by."""
+_GRID = tuple(round(0.5 + 0.01 * step, 2) for step in range(50))
+
+
+def fit_contradiction(
+    table: Table, verdicts: Sequence[Verdict | None], supported: Flags, said: Flags, chances: Floats
+) -> Contradiction:
+    """The threshold on `chances`, and its figures beside those of the rule alone.
+
+    All of length n: the right verdicts, which rows pass for support, and what `builtin.contradiction` makes
+    of each: the rule's word and the probability. A row counts as not contradicted where it is labelled
+    supported or unsupported; of one that is only labelled as not supported nothing is known.
+    """
+    known = np.array([one in (Verdict.SUPPORTED, Verdict.UNSUPPORTED) for one in verdicts], dtype=np.bool_)
+    true = np.array([one is Verdict.CONTRADICTED for one in verdicts], dtype=np.bool_)
+    choosing = (table.calibration > 0) & ~np.isin(table.sources, list(REPORTED))
+    threshold = _threshold(chances, known & ~supported & choosing, table.sources)
+    called = ~supported & (said | (chances >= threshold))
+    measured = {
+        source: dict(_figures(true[rows], (~supported & said)[rows], called[rows]))
+        for source in dict.fromkeys(table.sources[true].tolist())
+        for rows in [(table.sources == source) & (true | known)]
+    }
+    return Contradiction(threshold=threshold, figures=measured)
+
+
+def _threshold(chances: Floats, wrong: Flags, sources: NDArray[np.str_]) -> float:
+    """The least at which in no source more than `ALARMS` of the rows `wrong` to call are called."""
+    parts = [chances[wrong & (sources == source)] for source in sorted(set(sources[wrong].tolist()))]
+    passing = (one for one in _GRID if all((part >= one).mean() <= ALARMS for part in parts))
+    return next(passing, 1.0)
+
+
+def _figures(true: Flags, said: Flags, called: Flags) -> Mapping[str, float]:
+    """Recall, and precision over rows of all three labels: of the rule alone, and of both together."""
+    found = {
+        "rows": len(true),
+        "contradicted": true.sum(),
+        "rule_recall": said[true].mean(),
+        "rule_precision": _precision(true, said),
+        "recall": called[true].mean(),
+        "precision": _precision(true, called),
+    }
+    return {name: round(float(value), 3) for name, value in found.items()}
+
+
+def _precision(true: Flags, called: Flags) -> float:
+    """1 where none is called."""
+    return float(true[called].mean()) if called.any() else 1.0
+
 
 log = logging.getLogger("training")
 

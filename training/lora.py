@@ -1,4 +1,4 @@
-"""`fit`: a LoRA adapter (Hu et al. 2021), with PEFT, and a head make an NLI model of a sentence encoder."""
+"""`fit`: a LoRA adapter (Hu et al. 2021, by PEFT) and a head turn a sentence encoder into an NLI model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`data` and `augment`: the rows that the NLI model learns, each with the excerpt that it would be shown."""
+"""`data` and `augment`: the rows that the NLI model learns, each with the excerpt that it is shown."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from evaluation.rows import read_rows as read_labelled
-from evaluation.rows import share_of
+from evaluation import datasets as labelled_rows
+from evaluation import made as made_by_rule
+from evaluation.datasets import Made, passages_of, share_of
+from evaluation.datasets import read_rows as read_labelled
+from evaluation.made.chinese.generate import make_chinese
+from evaluation.made.english.generate import from_passages, from_supported
+from evaluation.swaps import data as swap_rules
 from proxy.checkers import builtin
 from proxy.checkers.builtin.claim_view import Lexicon
 from proxy.checkers.builtin.evidence_windows import EvidenceReader
 from proxy.checkers.builtin.pair_view import Reading
 from proxy.types import Pair
-from training.augment.chinese import make_chinese
-from training.augment.corpora import passages_of
-from training.augment.english import from_passages, from_supported
-from training.augment.rows import Made
 from training.run import Run, TrainingError, checksum, read_rows, write_rows
 
 log = logging.getLogger("training")
@@ -44,13 +45,13 @@ Chinese like."""
 SEED = 7
 _KEPT_BACK = 10
 """One group in ten of each labelled file is kept from the NLI model, for the calibration of what it says."""
+_MADE = Path(str(resources.files(made_by_rule)))
+_BUILTIN = Path(str(resources.files(builtin)))
 _RULES = [
+    Path(labelled_rows.__file__),
+    *sorted(_MADE.glob("english/*.py")),
     *(
-        Path(__file__).parent / f"augment/{name}.py"
-        for name in ("corpora", "details", "english", "phrasing", "respelling")
-    ),
-    *(
-        Path(str(resources.files(builtin))) / f"{name}.py"
+        _BUILTIN / f"{name}.py"
         for name in (
             *(
                 "assertion",
@@ -67,14 +68,11 @@ _RULES = [
     ),
 ]
 _CHINESE_RULES = [
-    *sorted(Path(__file__).parent.glob("augment/chinese*.py")),
-    Path(__file__).parent / "swaps.py",
-    *(
-        Path(str(resources.files(builtin))) / f"{name}.py"
-        for name in ("measures", "quantities", "respelling")
-    ),
+    *sorted(_MADE.glob("chinese/*.py")),
+    Path(swap_rules.__file__),
+    *(_BUILTIN / f"{name}.py" for name in ("measures", "quantities", "respelling")),
 ]
-"""What the rows are made by, and the Chinese ones too: when it changes, they are made anew."""
+"""The source files that decide what the rows are: when one changes, the rows are made anew."""
 _SHARES: Mapping[str, float] = {"fever": 1.0, "mnli": 0.5, "cg2c_doc": 1.0, "wikiretr": 1.0}
 """Of the rows made of a source's supported ones, the share that is kept."""
 

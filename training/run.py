@@ -1,4 +1,4 @@
-"""A run: the folder that the steps of training leave their results in, and what was done there."""
+"""A run: the folder for the results of the training steps, with a checksum of what each was made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the calibrated model is made of: where it lies, what it may be used for, its rows as pairs."""
+"""The data behind the calibrated model: files, licences, roles, and their rows as pairs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evaluation.rows import Row, Share, read_lines
+from evaluation.datasets import Row, Share, passages_of, read_lines
+from evaluation.made.chinese.generate import make_chinese
+from evaluation.made.english.generate import from_passages
+from evaluation.swaps.data import make_swaps
 from proxy.types import Language, Pair, Verdict
-from training.augment.chinese import make_chinese
-from training.augment.corpora import passages_of
-from training.augment.english import from_passages
 from training.prepare import CHINESE_CORPUS, CORPUS, JUDGED, kept_back
-from training.swaps import make_swaps
 
 Role = Literal["fit", "calibrate", "measure"]
 """What a source may do: `fit` the models, `calibrate` their scores and set the threshold, or be measured."""

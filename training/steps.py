@@ -1,4 +1,4 @@
-"""What each step of the command line does."""
+"""The steps of the command line, one function each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from proxy.checkers.builtin.claim_view import Lexicon
 from proxy.checkers.builtin.nli import ADAPTERS, BASES, NLI, base_folder
 from proxy.model_files import find_model, model_checksum
 from proxy.types import LANGUAGES, Language
-from training.calibrate import Reader, make_weights, render
-from training.lexicon import word_weights
+from training.calibrate import Reader, make_weights, render, word_weights
 from training.lora import Settings
 from training.lora import fit as fit_adapter
 from training.prepare import (

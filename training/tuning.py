@@ -1,4 +1,4 @@
-"""`tune`: a fitted adapter learns what rules don't make: all of it, and all but each fold."""
+"""`tune`: a fitted adapter learns labelled sets that rules don't make: all rows, and all but each fold."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluation.rows import held_out
+from evaluation.datasets import held_out
 from tests.scripted_upstream import Upstream
 
 TOWNS = (

@@ -111,7 +111,7 @@ def test_plots_without_matplotlib_say_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["checkers", "--data", str(rows), "--plots", str(tmp_path / "plots")]) == 2
     said = capsys.readouterr()
-    assert "pip install matplotlib" in said.err
+    assert "pip install 'vouch[evaluation]'" in said.err
     assert not said.out
 
 

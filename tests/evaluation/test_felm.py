@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.felm import Selection, read_felm
-from evaluation.felm_figures import counted, figures
+from evaluation.felm.data import Selection, read_felm
+from evaluation.felm.figures import counted, figures
 from tests.evaluation.files import judge_config
 from tests.scripted_upstream import Answer, Hang, Status, Upstream
 

@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.halueval import Order, Question, read_recorded
-from evaluation.halueval_prompt import read_pick, write_pick
-from evaluation.rows import read_lines
+from evaluation.datasets import read_lines
+from evaluation.halueval.data import Order, Question, read_recorded
+from evaluation.halueval.prompts import read_pick, write_pick
 from tests.evaluation.files import judge_config, write_lines
 from tests.scripted_upstream import Answer, Status, Upstream
 

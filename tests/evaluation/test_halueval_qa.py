@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.halueval_qa import Question, claims, figures, lengths, reduced, with_others_knowledge
+from evaluation.halueval_qa.data import Question, claims, figures, lengths, reduced, with_others_knowledge
 from tests.evaluation.files import TOWNS, write_lines
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "papers" / "halueval_qa_1000.jsonl"

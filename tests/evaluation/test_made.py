@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.commands.made import draw_made
+from evaluation.datasets import passages_of
+from evaluation.made.chinese.generate import make_chinese
+from evaluation.made.command import draw_made
 from evaluation.metrics import SEED
 from tests.behaviours import Reply, Status
 from tests.evaluation.files import held_out_titles, judge_config, town_passages, write_lines
 from tests.scripted_upstream import Upstream
-from training.augment.chinese import make_chinese
-from training.augment.corpora import passages_of
 
 PLACES = "杭州 苏州 长沙 昆明 西安 大连 青岛 厦门 福州 南昌 合肥 太原 兰州 贵阳 南宁 海口 成都 武汉".split()
 

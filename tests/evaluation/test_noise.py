@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.noise import AROUND, Added, Place, read_noise, surrounded
+from evaluation.noise.data import AROUND, Added, Place, read_noise, surrounded
 from proxy.types import Pair
 from tests.evaluation.files import town_passages, town_rows, write_lines
 

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.refchecker import Context, Response, read_responses
-from evaluation.refchecker_checked import Asked, asked, checked, copy_rate
-from evaluation.refchecker_figures import score
-from evaluation.refchecker_human import rate
+from evaluation.refchecker.data import Asked, Context, Response, asked, checked, copy_rate, read_responses
+from evaluation.refchecker.figures import rate, score
 from proxy.types import Triplet, Verdict
 from tests.evaluation.files import write_lines
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.swapped import Kind, draw_swapped, kind_of
+from evaluation.swaps.data import Kind, Slot, draw_swapped, kind_of
 from tests.behaviours import Reply, Status
 from tests.evaluation.files import held_out_titles, judge_config, town_passages, write_lines
 from tests.scripted_upstream import Upstream
-from training.swaps import Slot
 
 
 @pytest.fixture

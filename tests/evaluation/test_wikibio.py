@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.wikibio import Sentences, figures, read_wikibio
+from evaluation.wikibio.data import Sentences, figures, read_wikibio
 from tests.evaluation.files import judge_config
 from tests.scripted_upstream import Answer, Upstream
 

@@ -11,18 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.rows import share_of
+from evaluation.datasets import Made, Passage, share_of
+from evaluation.made.chinese.changes import denied, flipped, other_date, turned_round, without
+from evaluation.made.chinese.generate import make_chinese
+from evaluation.made.chinese.names import stock
+from evaluation.made.chinese.restatements import compressed, merged, paraphrased
+from evaluation.made.chinese.script import balanced, clauses, fit, in_script_of, missing, traditional, values
+from evaluation.made.chinese.values import Exchange, Kind, exchanges, revised
 from proxy.text.sentences import sentence_spans
 from training.__main__ import main
-from training.augment.chinese import make_chinese
-from training.augment.chinese_changes import denied, flipped, other_date, turned_round, without
-from training.augment.chinese_exchange import Exchange, Kind
-from training.augment.chinese_stock import stock
-from training.augment.chinese_supported import compressed, merged, paraphrased
-from training.augment.chinese_text import balanced, clauses, fit, in_script_of, missing, traditional, values
-from training.augment.chinese_values import exchanges, revised
-from training.augment.rows import Made
-from training.swaps import Passage
 
 CORPUS = Path(__file__).parents[2] / "../shared/data/corpora/wikipedia_zh.jsonl"
 TOWNS = "临河 永安 青石 东塘 白沙 竹溪 云岭 石桥 长宁 金滩 柳林 清泉 北湾 南屏 松涛 梅岭".split()

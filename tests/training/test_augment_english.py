@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.datasets import Made, Passage
+from evaluation.made.english.details import Stock, details, exchanged
+from evaluation.made.english.generate import from_passages, from_supported
+from evaluation.made.english.phrasing import compressed, crossed, denied, opposed, recast, respelled
 from proxy.checkers.builtin.tokens import tokenize
 from training.__main__ import main
-from training.augment.details import Stock, details, exchanged
-from training.augment.english import from_passages, from_supported
-from training.augment.phrasing import compressed, crossed, denied, opposed, recast
-from training.augment.respelling import respelled
-from training.augment.rows import Made
-from training.swaps import Passage
 
 NAMES = "Alder Birch Cedar Dogwood Elm Fir Ginkgo Hazel Juniper Larch Maple Olive Poplar Rowan".split()
 

@@ -19,8 +19,7 @@ from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.http import HTTPUpstream
 from tests.behaviours import Hang, Json, Reply, Status
 from tests.scripted_upstream import Upstream
-from training.augment.answers import Alteration, fault, read
-from training.augment.augmenter import Augmenter, Origin, Task
+from training.augment.augmenter import Alteration, Augmenter, Origin, Task, fault, read
 from training.augment.journal import Journal
 from training.augment.llm import STOPPED, Ledger, Run, main
 from training.augment.prompts import Mode, messages

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from training.augment.diffs import Change, changes
+from training.augment.differences import Change, changes, difference, plain
 from training.augment.review import main
-from training.augment.showing import difference, plain
 
 ROOT = Path(__file__).parents[2]
 EN = "The bridge opened in 1937. It has two towers."

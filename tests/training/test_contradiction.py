@@ -9,8 +9,8 @@ import pytest
 
 from proxy.checkers.builtin.weights import Contradiction
 from proxy.types import Verdict
-from training.contradiction import ALARMS, fit_contradiction
-from training.ensemble import Table
+from training.calibrate import ALARMS, fit_contradiction
+from training.regression import Table
 
 ROWS = 200
 SUPPORTED, CONTRADICTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED

@@ -14,9 +14,9 @@ from proxy.checkers.repc.hidden_states import HiddenStates, States
 from proxy.checkers.repc.stored import read_classifier
 from tests.tiny_models import tiny_decoder, tiny_encoder, write_plain_rows, write_rows
 from training.repc.__main__ import main
+from training.repc.data import classes_of, read_rows, split
 from training.repc.extract import extract
-from training.repc.fit import Table, exported, fitted
-from training.repc.rows import classes_of, read_rows, split
+from training.repc.fitting import Table, exported, fitted
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 THREE = ("supported", "contradicted", "unsupported")

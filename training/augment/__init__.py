@@ -1,5 +1,5 @@
-"""More rows out of fewer: by rule out of any corpus, by an LLM, and what a reviewer says of them.
+"""More rows from fewer: altered by an LLM, then reviewed by a person.
 
-After CiteCheck (2025), section 2.2: supported statements whose evidence, or which themselves, lose or change
-one key segment.
+After CiteCheck (2025), section 2.2: supported statements whose evidence loses or changes one key segment.
+Rows made by rule are in `evaluation.made`.
 """

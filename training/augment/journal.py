@@ -1,4 +1,4 @@
-"""A JSON Lines file that is only added to, so that a run that was cut off can go on."""
+"""An append-only JSON Lines file, so that an interrupted run can continue."""
 
 from __future__ import annotations
 

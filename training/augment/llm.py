@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import importlib
 import os
 import random
 import re
@@ -19,10 +18,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from evaluation.rows import read_lines
+from evaluation.cached_llm import price as dollars
+from evaluation.datasets import read_lines
 from proxy.errors import ConfigError, UpstreamError, VouchError
 from proxy.types import Json, Language, Usage
 from proxy.upstream.endpoint import Endpoint
@@ -202,31 +203,16 @@ def _compose(options: argparse.Namespace) -> tuple[Any, Price]:
         key = os.environ.get(options.api_key_variable)
         if not key:
             raise ConfigError(f"--api-key-variable: {options.api_key_variable} is not set.")
-    upstream = importlib.import_module("proxy.upstream.litellm_client")
-    price = _price(options.model, importlib.import_module("litellm").cost_per_token)
+    from proxy.upstream.litellm_client import LiteLLMUpstream
+
+    price = partial(dollars, options.model)
     if options.max_cost is not None and price(Usage(1000, 1000)) is None:
         raise ConfigError(f"--max-cost: litellm does not know what {options.model} costs. Leave it out.")
     # A server of one's own gets no key that is meant for a provider.
     key = key or ("none" if options.api_base else None)
     params: Mapping[str, Any] = {"temperature": options.temperature}
     endpoint = Endpoint(options.model, options.api_base, key, timeout=options.timeout, params=params)
-    return upstream.LiteLLMUpstream(endpoint), price
-
-
-def _price(model: str, cost_per_token: Callable[..., tuple[float, float]]) -> Price:
-    def price(usage: Usage) -> float | None:
-        try:
-            return sum(
-                cost_per_token(
-                    model=model,
-                    prompt_tokens=usage.prompt_tokens,
-                    completion_tokens=usage.completion_tokens,
-                )
-            )
-        except Exception:
-            return None  # litellm raises a plain Exception for a model that it has no price of
-
-    return price
+    return LiteLLMUpstream(endpoint), price
 
 
 def _spent_before(entries: Iterable[Json]) -> float | None:

@@ -13,8 +13,8 @@ from sklearn.metrics import roc_auc_score
 from proxy.checkers.repc.classifiers import Ensemble, Floats, Knn, Mlp, Svm
 from proxy.checkers.repc.stored import TWO, calibrated, log_odds
 from proxy.errors import ConfigError
+from training.repc.data import class_of
 from training.repc.extract import Extracted
-from training.repc.rows import class_of
 
 _DIGITS = 3
 _CHUNK = 1024

@@ -1,4 +1,4 @@
-"""The hidden states of rows, computed once and kept on disk: a run that was interrupted goes on."""
+"""Hidden states of rows, computed once and kept on disk, so that an interrupted run continues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from proxy.checkers.repc.hidden_states import ClaimWindow, HiddenStates, States
 from proxy.checkers.windows import batches
 from proxy.errors import ConfigError
-from training.repc.rows import Row, checksum
+from training.repc.data import Row, checksum
 
 _CHUNK = 256
 """Windows between two notes of how far it has come."""

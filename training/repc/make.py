@@ -23,9 +23,9 @@ from proxy.checkers.repc.stored import (
 )
 from proxy.errors import ConfigError
 from training.repc.choose import Classifiers, best_windows, choose, figures, layer_figures, set_threshold
+from training.repc.data import Row, checksum, class_of, classes_of, groups_of, read_rows, split
 from training.repc.extract import Extracted, extract
-from training.repc.fit import Table, fit
-from training.repc.rows import Row, checksum, class_of, classes_of, groups_of, read_rows, split
+from training.repc.fitting import Table, fit
 
 Layers = Literal["best", "ensemble"] | tuple[int, ...]
 

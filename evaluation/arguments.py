@@ -1,0 +1,70 @@
+"""Command line options that several benchmarks share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import get_args
+
+from evaluation.metrics import RESAMPLES
+from proxy.config.checker_settings import CheckerName
+from proxy.errors import ConfigError
+
+
+def add_checker_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which checker, out of which settings, and how the figures come out."""
+    parser.add_argument(
+        "--checker", choices=get_args(CheckerName), default="builtin", help="default: builtin"
+    )
+    parser.add_argument("--config", type=Path, help="settings; default: ./config.yaml where there is one")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
+
+
+def add_files_argument(
+    parser: argparse.ArgumentParser, name: str, what: str, *, required: bool = True
+) -> None:
+    """Files, given after one another or with the option repeated."""
+    parser.add_argument(
+        name, type=Path, nargs="+", action="extend", required=required, metavar="FILE", help=what
+    )
+
+
+def add_resamples_argument(parser: argparse.ArgumentParser) -> None:
+    """How often intervals draw anew."""
+    parser.add_argument(
+        "--resamples",
+        type=counted,
+        default=RESAMPLES,
+        help=f"bootstrap resamples for the intervals; default: {RESAMPLES}",
+    )
+
+
+def add_count_argument(parser: argparse.ArgumentParser, what: str, default: int) -> None:
+    """How many of what is drawn at random."""
+    parser.add_argument(
+        "--count", type=counted, default=default, metavar="N", help=f"{what}; default: {default}"
+    )
+
+
+def counted(text: str) -> int:
+    """A number of things: 1 or more."""
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number over 0")
+    return number
+
+
+def writable_file(path: Path) -> Path:
+    """The path, once it is known that its folder is there. Raises `ConfigError`."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise ConfigError(f"{path} can't be written: name a file in a folder that exists.")
+    return path
+
+
+def writable_folder(path: Path) -> Path:
+    """The folder, made where it was missing. Raises `ConfigError`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{path} can't be made: {error.strerror}. Name a folder.") from error
+    return path

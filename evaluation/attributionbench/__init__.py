@@ -1,0 +1,1 @@
+"""AttributionBench (Li et al. 2024)."""

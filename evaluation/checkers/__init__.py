@@ -1,0 +1,1 @@
+"""Any checker over labelled rows: accuracy, calibration, speed, plots."""

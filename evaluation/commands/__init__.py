@@ -1,1 +1,0 @@
-"""One module per table: `NAME`, `HELP`, `add_arguments`, `run`."""

@@ -1,0 +1,189 @@
+"""Labelled rows and corpora as files hold them, strictly validated.
+
+This is the one place where a labelled row becomes a `Pair`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from proxy.errors import VouchError
+from proxy.text.language import language_of
+from proxy.text.sentences import sentence_spans
+from proxy.types import Language, Pair, Verdict
+
+Label = Literal["supported", "contradicted", "unsupported", "not_supported"]
+"""`not_supported` where the source does not tell contradicted from unsupported."""
+
+_TITLE = re.compile(r"\A(?:\(meta data\) TITLE|Title): ([^\n]*)\n+")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TENTHS = 10
+_TOLD_BY = 100
+"""Texts that the language of a corpus is told by."""
+
+
+class DataError(VouchError):
+    """A file of rows is missing, empty, or has a line that can't be used."""
+
+
+class Line(BaseModel):
+    """One object of a JSON Lines file. Keys that we don't know are left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Row(Line):
+    """A labelled pair. Evidence may begin with a line that names its title.
+
+    A row's own `title` is not read: in some sources it is that of the page which the claim is from.
+    """
+
+    claim: str
+    evidence: str
+    label: Label
+    question: str | None = None
+
+    @property
+    def supported(self) -> bool:
+        """The two-way label."""
+        return self.label == "supported"
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The right verdict; None where the source does not tell contradicted from unsupported."""
+        return None if self.label == "not_supported" else Verdict(self.label)
+
+    def pair(self) -> Pair:
+        """The row as the proxy would ask it: a title that leads the evidence is taken out of it."""
+        match = _TITLE.match(self.evidence)
+        return Pair(
+            self.claim,
+            self.evidence[match.end() :] if match else self.evidence,
+            question=self.question or "",
+            title=match[1] if match else "",
+        )
+
+
+class CorpusRow(Line):
+    """A passage of a corpus."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage of a corpus, cut into sentences."""
+
+    title: str
+    text: str
+    sentences: tuple[str, ...]
+
+
+AnyLine = TypeVar("AnyLine", bound=Line)
+
+
+def read_rows(path: Path, limit: int | None = None) -> Iterator[Row]:
+    """The rows of a file, one at a time; the first `limit` of them. Raises `DataError`."""
+    return islice(read_lines(path, Row), limit)
+
+
+def read_corpus(path: Path) -> Iterator[CorpusRow]:
+    """The passages of a corpus, one at a time. Raises `DataError`."""
+    return read_lines(path, CorpusRow)
+
+
+def read_lines(path: Path, kind: type[AnyLine]) -> Iterator[AnyLine]:
+    """The lines of a JSON Lines file, blank ones left out. Raises `DataError` with the file and the line."""
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file.")
+    empty = True
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                text = line.removeprefix(_BYTE_ORDER_MARK).strip()
+                if text:
+                    empty = False
+                    yield _parsed(text, kind, f"{path}:{number}")
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror}.") from error
+    if empty:
+        raise DataError(f"{path} is empty: it must hold one JSON object a line.")
+
+
+Share = Literal["train", "calibrate", "measure"]
+_SHARES: Mapping[int, Share] = {0: "measure", 5: "calibrate"}
+
+
+def share_of(title: str) -> Share:
+    """What passages of that title are for: a tenth of all titles for measuring, another for calibrating, by
+    their SHA-256."""
+    tenth = int(hashlib.sha256(title.encode()).hexdigest(), 16) % _TENTHS
+    return _SHARES.get(tenth, "train")
+
+
+def held_out(title: str) -> bool:
+    """Whether passages of that title are for measuring only: nothing that is made has any of them."""
+    return share_of(title) == "measure"
+
+
+def language_among(texts: Sequence[str]) -> Language:
+    """The language of a corpus, told by its first texts."""
+    return language_of(" ".join(texts[:_TOLD_BY]))
+
+
+def explain(error: ValidationError) -> str:
+    """The first thing wrong, with the key that it is in."""
+    detail = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in detail["loc"])
+    return f"{key}: {detail['msg']}" if key else detail["msg"]
+
+
+def _parsed(text: bytes, kind: type[AnyLine], place: str) -> AnyLine:
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        raise DataError(f"{place}: {explain(error)}.") from None
+
+
+def passages_of(path: Path, *shares: Share) -> list[Passage]:
+    """The passages of a corpus whose articles are for that; other pages than articles are left out."""
+    return [
+        Passage(
+            row.title,
+            row.text,
+            tuple(row.text[start:end].strip() for start, end in sentence_spans(row.text)),
+        )
+        for row in read_corpus(path)
+        if _usable(row, shares)
+    ]
+
+
+def _usable(row: CorpusRow, shares: Sequence[Share]) -> bool:
+    return ":" not in row.title and share_of(row.title) in shares
+
+
+MadeLabel = Literal["supported", "contradicted", "unsupported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A claim and its evidence, as a rule made them; `kind` names the rule.
+
+    `changed` are the words of the claim that are wrong by it, where that is known.
+    """
+
+    claim: str
+    evidence: str
+    label: MadeLabel
+    kind: str
+    title: str = ""
+    changed: str = ""

@@ -1,0 +1,1 @@
+"""FELM's world knowledge with CEG's retrieved passages (CEG Tables 2 and 4)."""

@@ -1,0 +1,1 @@
+"""HaluEval QA without an LLM (Li et al. 2023)."""

@@ -1,0 +1,1 @@
+"""Chinese claims made by rule."""

@@ -1,0 +1,1 @@
+"""English claims made by rule."""

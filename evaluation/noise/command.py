@@ -1,0 +1,229 @@
+"""Noise: is a planted error found in much other text, and do irrelevant passages change a score?"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from evaluation.arguments import add_checker_arguments, add_count_argument
+from evaluation.datasets import CorpusRow, DataError, read_rows
+from evaluation.judges import open_checker
+from evaluation.measurement import Judged, judge
+from evaluation.metrics import SEED, rounded, shown
+from evaluation.noise.data import AROUND, Added, Place, read_noise, surrounded
+from evaluation.output import Report, failures, table
+from evaluation.swaps.data import EXCHANGED, Swapped, draw_swapped
+from proxy.config.load import load
+from proxy.types import Pair
+
+NAME = "noise"
+HELP = "a planted error in 50 KB of other text, and scores beside irrelevant passages"
+
+_COUNT = 100
+_ADDED = tuple(
+    Added(passages, place, apart)
+    for apart in (True, False)
+    for passages in (1, 4, 20)
+    for place in get_args(Place)
+)
+_PLANTED, _MOVED = 4, 1 + len(_ADDED)
+_P95 = 95
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """`n` sentences with a planted error, and untouched, against their passage alone and in other text.
+
+    `recall` is the share of the former that were not called supported, `false_alarms` that of the latter.
+    """
+
+    n: int
+    recall_alone: float
+    recall: float
+    false_alarms_alone: float
+    false_alarms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far the scores of `n` supported claims move beside irrelevant passages (`Added`).
+
+    Absolute differences; `max_supported` is the greatest of the claims that the checker supports without
+    them. And the share of claims whose verdict changes between supported and not.
+    """
+
+    passages: int
+    place: Place
+    apart: bool
+    n: int
+    mean: float
+    p95: float
+    max: float
+    max_supported: float
+    verdicts_changed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A checker's two tables. It failed on `unverified` pairs: these count as not supported."""
+
+    file: str
+    corpus: str
+    checker: str
+    planted: Planted
+    moved: tuple[Moved, ...]
+    unverified: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """See `Command`."""
+    parser.add_argument(
+        "--corpus", type=Path, required=True, metavar="FILE", help="what errors and noise are drawn from"
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="FILE", help="labelled rows; the supported ones are used"
+    )
+    add_checker_arguments(parser)
+    add_count_argument(parser, "claims for each figure", _COUNT)
+
+
+def run(options: argparse.Namespace) -> None:
+    """See `Command`."""
+    settings = load(options.config)
+    corpus = read_noise(options.corpus)
+    drawn = draw_swapped(options.corpus, options.count).swapped
+    swapped = [one for one in drawn if one.kind in EXCHANGED]
+    supported = _supported(options.data, options.count)
+
+    async def measure() -> tuple[Judged, Judged]:
+        async with open_checker(settings, options.checker) as checker:
+            pairs = _planted_pairs(swapped, corpus)
+            planted = await judge(checker, pairs, _PLANTED * len(swapped), "planted errors")
+            pairs = _moved_pairs(supported, corpus)
+            return planted, await judge(checker, pairs, _MOVED * len(supported), "irrelevant passages")
+
+    planted, moved = asyncio.run(measure())
+    report = Report(options.json, _as_json, _as_markdown)
+    report.add(
+        Noise(
+            file=str(options.data),
+            corpus=str(options.corpus),
+            checker=options.checker,
+            planted=_planted(planted),
+            moved=tuple(_moved(moved)),
+            unverified=planted.unverified + moved.unverified,
+        )
+    )
+    report.end()
+
+
+def _supported(path: Path, count: int) -> list[Pair]:
+    pairs = [row.pair() for row in read_rows(path) if row.supported]
+    if not pairs:
+        raise DataError(f"{path}: no row is labelled supported, so there is no score to watch.")
+    return random.Random(SEED).sample(pairs, min(count, len(pairs)))
+
+
+def _planted_pairs(swapped: Sequence[Swapped], corpus: Sequence[CorpusRow]) -> Iterator[Pair]:
+    """Untouched and changed, alone, then both in other text: `_PLANTED` pairs a sentence."""
+    chance = random.Random(SEED)
+    for one in swapped:
+        noisy = surrounded(one.untouched, corpus, chance)
+        yield from (one.untouched, one.changed, noisy, replace(noisy, claim=one.changed.claim))
+
+
+def _planted(judged: Judged) -> Planted:
+    refused = ~judged.called.reshape(-1, _PLANTED)
+    untouched, changed, untouched_in_noise, changed_in_noise = refused.mean(axis=0).tolist()
+    return Planted(len(refused), changed, changed_in_noise, untouched, untouched_in_noise)
+
+
+def _moved_pairs(supported: Sequence[Pair], corpus: Sequence[CorpusRow]) -> Iterator[Pair]:
+    """Each pair alone, then beside passages as in `_ADDED`: `_MOVED` pairs a claim."""
+    chance = random.Random(SEED)
+    for pair in supported:
+        yield pair
+        yield from (added.to(pair, corpus, chance) for added in _ADDED)
+
+
+def _moved(judged: Judged) -> Iterator[Moved]:
+    scores, called = judged.scores.reshape(-1, _MOVED), judged.called.reshape(-1, _MOVED)
+    for at, added in enumerate(_ADDED, 1):
+        gaps = np.abs(scores[:, at] - scores[:, 0])
+        yield Moved(
+            passages=added.passages,
+            place=added.place,
+            apart=added.apart,
+            n=len(gaps),
+            mean=float(gaps.mean()),
+            p95=float(np.percentile(gaps, _P95)),
+            max=float(gaps.max()),
+            max_supported=float(gaps[called[:, 0]].max(initial=0.0)),
+            verdicts_changed=float((called[:, at] != called[:, 0]).mean()),
+        )
+
+
+def _as_json(found: Noise) -> dict[str, Any]:
+    return {
+        "file": found.file,
+        "corpus": found.corpus,
+        "checker": found.checker,
+        "planted": _rounded(found.planted),
+        "irrelevant": [_rounded(one) for one in found.moved],
+        "unverified": found.unverified,
+    }
+
+
+def _rounded(figures: Planted | Moved) -> dict[str, Any]:
+    return {
+        name: rounded(value) if isinstance(value, float) else value for name, value in asdict(figures).items()
+    }
+
+
+def _as_markdown(done: Sequence[Noise]) -> str:
+    return "\n".join(map(_tables, done))
+
+
+def _tables(found: Noise) -> str:
+    planted = found.planted
+    rows = [
+        ["alone", shown(planted.recall_alone), shown(planted.false_alarms_alone)],
+        [f"in {AROUND:,} bytes of other text", shown(planted.recall), shown(planted.false_alarms)],
+    ]
+    text = f"Checker `{found.checker}`. {planted.n:,} sentences with a planted error, and untouched:\n\n"
+    text += table(["evidence", "recall", "false alarms"], rows)
+    claims = f"{found.moved[0].n:,} supported claims"
+    text += f"\n{claims}; how far their scores move beside irrelevant passages:\n\n"
+    text += table(
+        [
+            "passages",
+            "where",
+            "as",
+            "mean",
+            "95th percentile",
+            "most",
+            "most if supported alone",
+            "verdicts changed",
+        ],
+        [
+            [
+                str(one.passages),
+                f"{one.place} the evidence",
+                "passages" if one.apart else "one text",
+                *map(shown, _gaps(one)),
+            ]
+            for one in found.moved
+        ],
+    )
+    return text + failures(found.unverified)
+
+
+def _gaps(moved: Moved) -> tuple[float, ...]:
+    return moved.mean, moved.p95, moved.max, moved.max_supported, moved.verdicts_changed

@@ -1,0 +1,187 @@
+"""Benchmarks of labelled rows: the checker's figures beside published ones.
+
+`add_labelled_arguments` and `run_comparison` are the whole command of such a benchmark.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.arguments import (
+    add_checker_arguments,
+    add_files_argument,
+    add_resamples_argument,
+    writable_file,
+)
+from evaluation.cached_llm import Meter
+from evaluation.datasets import Row, read_lines, read_rows
+from evaluation.judges import add_limit_argument, add_llm_arguments, open_judge
+from evaluation.measurement import Judged, Measurement, judge, measure, picked
+from evaluation.metrics import Estimates, Figures, nested, rounded
+from evaluation.output import Report, failures, table
+from proxy.config.load import load
+from proxy.protocols import Checker
+
+_COLUMNS = {
+    "accuracy": "accuracy",
+    "recall.supported": "recall, supported",
+    "recall.not_supported": "recall, not supported",
+    "macro_f1": "macro-F1",
+    "auc": "AUC",
+}
+_AVERAGED = ("accuracy", "macro_f1")
+
+
+class Member(Row):
+    """A labelled pair that may belong to parts of its set."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Their names."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Figures of a system on the rows `on`, by our names for them, as `source` gives them."""
+
+    system: str
+    on: str
+    figures: Figures
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A set of rows, what others came to on it, and what must be known to compare.
+
+    `averaged` are parts, by the name of the whole, of which the unweighted mean is usual too.
+    """
+
+    row: type[Member]
+    published: tuple[Published, ...]
+    notes: tuple[str, ...]
+    averaged: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A checker on one file: the whole, the parts that rows name, and the means over parts."""
+
+    checker: str
+    whole: Measurement
+    parts: tuple[Measurement, ...]
+    means: Mapping[str, Figures]
+
+
+def compare(
+    benchmark: Benchmark, file: str, rows: Sequence[Member], judged: Judged, checker: str, resamples: int
+) -> Comparison:
+    """The figures of rows with these judgements, in the same order; there must be one."""
+    parts = tuple(
+        _part(name, rows, judged, resamples)
+        for name in dict.fromkeys(name for row in rows for name in row.parts)
+    )
+    labels = [row.label for row in rows]
+    means = dict(_means(benchmark, parts))
+    return Comparison(checker, measure(file, labels, judged, resamples), parts, means)
+
+
+def as_json(benchmark: Benchmark, comparison: Comparison) -> dict[str, Any]:
+    """One line of `--json`."""
+    whole = comparison.whole
+    return {
+        "file": whole.file,
+        "checker": comparison.checker,
+        **_fields(whole),
+        "majority": rounded(whole.two_way.majority),
+        "unverified": whole.unverified,
+        "parts": {part.file: _fields(part) for part in comparison.parts},
+        "means": {name: nested(figures) for name, figures in comparison.means.items()},
+        "published": [
+            {"system": one.system, "on": one.on, **nested(one.figures), "source": one.source}
+            for one in benchmark.published
+        ],
+    }
+
+
+def as_markdown(benchmark: Benchmark, comparisons: Sequence[Comparison]) -> str:
+    """One table, the published rows last, and the notes."""
+    rows = [row for one in comparisons for row in _rows(one)]
+    rows += [
+        [one.system, one.on, "", *Estimates(one.figures, {}).cells(_COLUMNS)] for one in benchmark.published
+    ]
+    text = "95% bootstrap intervals in brackets.\n\n"
+    text += table(["system", "measured on", "rows", *_COLUMNS.values()], rows)
+    notes = [
+        *benchmark.notes,
+        *dict.fromkeys(f"Published rows: {one.source}." for one in benchmark.published),
+    ]
+    text += "\n" + "".join(f"- {note}\n" for note in notes)
+    return text + failures(sum(one.whole.unverified for one in comparisons))
+
+
+def _part(name: str, rows: Sequence[Member], judged: Judged, resamples: int) -> Measurement:
+    inside = np.array([name in row.parts for row in rows], dtype=np.bool_)
+    labels = [row.label for row in rows if name in row.parts]
+    return measure(name, labels, picked(judged, inside), resamples)
+
+
+def _means(benchmark: Benchmark, parts: Sequence[Measurement]) -> Iterator[tuple[str, Figures]]:
+    for name, wanted in benchmark.averaged.items():
+        there = [part.two_way.figures for part in parts if part.file in wanted]
+        if there:
+            yield name, {key: float(np.mean([figures[key] for figures in there])) for key in _AVERAGED}
+
+
+def _fields(measured: Measurement) -> dict[str, Any]:
+    return {"n": measured.n, **measured.two_way.as_json()}
+
+
+def _rows(comparison: Comparison) -> Iterator[list[str]]:
+    system = f"`{comparison.checker}`"
+    for one in (comparison.whole, *comparison.parts):
+        yield [system, one.file, f"{one.n:,}", *one.two_way.cells(_COLUMNS)]
+    for name, figures in comparison.means.items():
+        yield [system, name, "", *Estimates(figures, {}).cells(_COLUMNS)]
+
+
+def add_labelled_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a table of labelled rows takes."""
+    add_files_argument(parser, "--data", "rows of claim, evidence and label (JSON Lines)")
+    add_checker_arguments(parser)
+    add_llm_arguments(parser)
+    add_limit_argument(parser, "rows of each file")
+    add_resamples_argument(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the table there")
+
+
+async def judge_rows(checker: Checker, path: Path, rows: int) -> Judged:
+    """The first `rows` rows of a file, read again as they are judged. Raises `DataError`, `CheckError`."""
+    return await judge(checker, (row.pair() for row in read_rows(path, rows)), rows, path.name)
+
+
+def run_comparison(benchmark: Benchmark, options: argparse.Namespace) -> None:
+    """All rows are read, and the place to write is tried, before the work begins."""
+    settings = load(options.config)
+    files = {path: list(read_lines(path, benchmark.row))[: options.limit] for path in options.data}
+    out = writable_file(options.out) if options.out else None
+    report = Report(options.json, partial(as_json, benchmark), partial(as_markdown, benchmark))
+
+    async def judge_all() -> Meter | None:
+        async with open_judge(settings, options) as opened:
+            for path, rows in files.items():
+                judged = await judge_rows(opened.checker, path, len(rows))
+                report.add(compare(benchmark, str(path), rows, judged, options.checker, options.resamples))
+            return opened.meter
+
+    meter = asyncio.run(judge_all())
+    report.end(out, meter)

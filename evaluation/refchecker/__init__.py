@@ -1,0 +1,1 @@
+"""RefChecker's human-labelled claims (EMNLP 2024)."""

@@ -1,0 +1,75 @@
+"""Retrievers for benchmarks that check whole replies, and the check itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from proxy.cli.compose import load_library
+from proxy.config.settings import Settings
+from proxy.engine.verifier import Verifier
+from proxy.errors import CheckError
+from proxy.protocols import Checker, Retriever
+from proxy.retrieval import retriever
+from proxy.types import Claim, Evidence, Finding, Passage
+
+_PATIENCE = 24 * 3600.0
+"""Seconds that the claims of one reply may take: a table waits where a client would not."""
+
+
+class Given:
+    """`protocols.Retriever` over evidence that is there already: as many searches as it was given results."""
+
+    def __init__(self, evidence: Sequence[tuple[Evidence, ...]]) -> None:
+        self._evidence = evidence
+
+    async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+        """The first k passages of each, in the order given."""
+        return [one[:k] for one, _ in zip(self._evidence, queries, strict=True)]
+
+
+class Accurate:
+    """`protocols.Retriever` over one trusted passage: RefChecker's accurate context."""
+
+    def __init__(self, title: str, text: str) -> None:
+        self._evidence = (Evidence(passage(title, text), 1.0),) if text.strip() else ()
+
+    async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+        """The passage, whatever the query; nothing where it has no text."""
+        return [self._evidence for _ in queries]
+
+
+def passage(title: str, text: str) -> Passage:
+    """A passage out of a file of an evaluation, where text alone tells them apart."""
+    return Passage(text, text, title, "", text, "", 0, len(text))
+
+
+@asynccontextmanager
+async def open_corpus(settings: Settings) -> AsyncIterator[Retriever]:
+    """The index of the settings, searched as they say. Raises `ConfigError`, `BrokenIndexError`."""
+    library = await asyncio.to_thread(load_library, settings)
+    wanted = settings.retrieval
+    threshold = None if wanted.threshold == "auto" else wanted.threshold
+    try:
+        yield retriever(
+            library.corpus, library.encoder, wanted.mode, thread=library.thread, threshold=threshold
+        )
+    finally:
+        library.close()
+
+
+async def verify(
+    claims: Sequence[Claim], question: str, checker: Checker, evidence: Retriever, k: int
+) -> tuple[Finding, ...]:
+    """The findings of the claims, as the proxy comes to them, over at most k passages each.
+
+    Raises `CheckError` where checking was not possible as a whole: a table must not go on without.
+    """
+    until = asyncio.get_running_loop().time() + _PATIENCE
+    verified = await Verifier(evidence, checker, top_k=k, max_claims=len(claims)).verify(
+        claims, question, until
+    )
+    if verified.error:
+        raise CheckError(verified.error)
+    return verified.findings

@@ -1,0 +1,1 @@
+"""Sentences of a corpus with one detail exchanged."""

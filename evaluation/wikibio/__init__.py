@@ -1,0 +1,1 @@
+"""SelfCheckGPT's WikiBio passages with people's labels (CEG Table 1)."""

@@ -1,0 +1,147 @@
+"""CEG on WikiRetr: agreement with people (Table 5), and recall of the passages of claims (Figure 3)."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from evaluation.arguments import add_checker_arguments, add_files_argument, add_resamples_argument, counted
+from evaluation.cached_llm import Meter
+from evaluation.judges import add_limit_argument, add_llm_arguments, open_judge
+from evaluation.measurement import Judged, judge, pooled, progress
+from evaluation.output import Report
+from evaluation.wikiretr.data import joined, read_subset
+from evaluation.wikiretr.figures import (
+    Searched,
+    agreement_as_json,
+    agreement_as_markdown,
+    compare,
+    retriever_figures,
+)
+from evaluation.wikiretr.figures import searched_as_json as searched_as_json
+from evaluation.wikiretr.figures import searched_as_markdown as searched_as_markdown
+from evaluation.wikiretr.passage_recall import (
+    RememberingEncoder,
+    Space,
+    make_distractors,
+    places,
+    rankings,
+    read_passages,
+    read_sought,
+    vectors_of,
+)
+from index_builder.vectors import measure_threshold, sample_rows
+from proxy.cli.compose import make_encoder
+from proxy.config.load import load
+from proxy.config.settings import Encoder as EncoderSettings
+from proxy.config.settings import Settings
+from proxy.errors import ConfigError
+from proxy.retrieval.lexical import postings_of
+from proxy.types import Passage, RetrievalMode
+
+NAME = "wikiretr"
+HELP = "WikiRetr: agreement with people on claims (CEG Table 5), and recall of their passages (Figure 3)"
+
+_LEXICAL: RetrievalMode = "lexical"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """See `Command`."""
+    add_files_argument(parser, "--data", "subsets with human_eval (JSON): agreement", required=False)
+    add_files_argument(
+        parser, "--claims", "claims (JSON): recall of their passages in --corpus", required=False
+    )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        metavar="FILE",
+        help="passages with title and text (JSON Lines), indexed as they are",
+    )
+    parser.add_argument(
+        "--retrievers",
+        nargs="+",
+        choices=get_args(RetrievalMode),
+        default=get_args(RetrievalMode),
+        help="default: all; lexical alone encodes nothing",
+    )
+    parser.add_argument(
+        "--distractors",
+        type=counted,
+        default=0,
+        metavar="N",
+        help="add N passages made of the corpus's sentences",
+    )
+    parser.add_argument("--vectors", type=Path, metavar="FOLDER", help="keep what was encoded there")
+    add_checker_arguments(parser)
+    add_llm_arguments(parser)
+    add_limit_argument(parser, "claims of each file")
+    add_resamples_argument(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """See `Command`. Several subsets are also shown as one."""
+    if bool(options.claims) != bool(options.corpus):
+        raise ConfigError("--claims and --corpus belong together: what is searched for, and where.")
+    if not options.data and not options.claims:
+        raise ConfigError("Name subsets with --data, or --claims and a --corpus.")
+    settings = load(options.config)
+    if options.data:
+        _agreement(options, settings)
+    if options.claims:
+        _retrieval(options, settings)
+
+
+def _agreement(options: argparse.Namespace, settings: Settings) -> None:
+    subsets = [read_subset(path, options.limit) for path in options.data]
+
+    async def judge_all() -> tuple[list[Judged], Meter | None]:
+        async with open_judge(settings, options) as opened:
+            judged = [await judge(opened.checker, one.pairs, len(one.pairs), one.name) for one in subsets]
+            return judged, opened.meter
+
+    judged, meter = asyncio.run(judge_all())
+    if len(subsets) > 1:
+        subsets.append(joined("all", subsets))
+        judged.append(pooled(judged))
+    report = Report(options.json, agreement_as_json, agreement_as_markdown)
+    for subset, own in zip(subsets, judged, strict=True):
+        report.add(compare(subset, own, options.checker, options.resamples))
+    report.end(meter=meter)
+
+
+def _retrieval(options: argparse.Namespace, settings: Settings) -> None:
+    corpus = read_passages(options.corpus)
+    sought = [read_sought(path, corpus, options.limit) for path in options.claims]
+    rows = {row for one in sought for row in one.rows}
+    passages = corpus + make_distractors(corpus, rows, options.distractors)
+    vectorial = set(options.retrievers) != {_LEXICAL}
+    space = _space(passages, settings.encoder, options.vectors) if vectorial else None
+    searches = list(rankings(options.retrievers, postings_of(passages), space))
+    report = Report(options.json, searched_as_json, searched_as_markdown)
+    for one in sought:
+        report.add(
+            Searched(
+                file=one.name,
+                n=len(one.claims),
+                passages=len(corpus),
+                distractors=options.distractors,
+                retrievers=tuple(
+                    retriever_figures(name, places(ranking, one), options.resamples)
+                    for name, ranking in searches
+                ),
+            )
+        )
+    report.end()
+
+
+def _space(passages: Sequence[Passage], settings: EncoderSettings, folder: Path | None) -> Space:
+    """The passages' vectors, with the threshold that `vouch index` would measure."""
+    encoder = make_encoder(settings)
+    with progress("passages", len(passages)) as advance:
+        vectors = vectors_of(passages, encoder, folder, advance)
+    sample = sample_rows(len(passages))
+    threshold = measure_threshold([passages[row] for row in sample], vectors[sample], encoder)
+    return Space(vectors, RememberingEncoder(encoder), threshold)

@@ -1,0 +1,117 @@
+"""Labelled rows for RepC: read, validated and split."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from sklearn.model_selection import StratifiedGroupKFold
+
+from proxy.checkers.repc.stored import THREE, TWO
+from proxy.errors import ConfigError
+from proxy.types import Pair
+
+FOLDS = 5
+_LEAST = 10
+"""Rows and different evidences that each class needs."""
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    claim: str
+    evidence: str
+    label: Literal["supported", "contradicted", "unsupported", "not_supported"]
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A labelled pair."""
+
+    pair: Pair
+    label: str
+
+
+def read_rows(file: Path, limit: int | None, seed: int) -> list[Row]:
+    """The rows of a JSON Lines file, at most `limit` of them, drawn with `seed`.
+
+    Raises:
+        ConfigError: the file can't be read, has no rows, or a line is not a row.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} can't be read: {getattr(error, 'strerror', error)}.") from error
+    rows = [_row(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not rows:
+        raise ConfigError(f"{file} has no rows.")
+    if limit is None or len(rows) <= limit:
+        return rows
+    return random.Random(seed).sample(rows, limit)
+
+
+def classes_of(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Three classes where the rows tell all of them apart, else two.
+
+    Raises:
+        ConfigError: a class has too few rows to learn from.
+    """
+    classes = THREE if {row.label for row in rows} == set(THREE) else TWO
+    held = Counter(class_of(row.label, classes) for row in rows)
+    evidences = Counter(
+        label for label, _ in {(class_of(row.label, classes), row.pair.evidence) for row in rows}
+    )
+    for at, name in enumerate(classes):
+        if min(held[at], evidences[at]) < _LEAST:
+            raise ConfigError(
+                f"{held[at]} rows with {evidences[at]} different evidences are {name}: at least {_LEAST} "
+                "of each are needed to train on."
+            )
+    return classes
+
+
+def class_of(label: str, classes: Sequence[str]) -> int:
+    """The index of a label's class; what is not supported is the second of two."""
+    return classes.index(label) if label in classes else 1
+
+
+def groups_of(rows: Sequence[Row]) -> list[int]:
+    """A number for each row; rows that share their evidence share it."""
+    numbers = {text: at for at, text in enumerate(dict.fromkeys(row.pair.evidence for row in rows))}
+    return [numbers[row.pair.evidence] for row in rows]
+
+
+def split(rows: Sequence[Row], classes: Sequence[str], seed: int) -> tuple[list[Row], list[Row]]:
+    """Four fifths to train on and one fifth held out; no evidence is in both."""
+    labels = [class_of(row.label, classes) for row in rows]
+    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
+    train, held = next(folds.split(np.zeros(len(rows)), labels, groups_of(rows)))
+    return [rows[at] for at in train], [rows[at] for at in held]
+
+
+def checksum(rows: Sequence[Row]) -> str:
+    """SHA-256 over what the model reads of the rows, in their order."""
+    digest = hashlib.sha256()
+    for row in rows:
+        for text in (row.pair.claim, row.pair.evidence, row.pair.title):
+            content = text.encode(errors="surrogatepass")
+            digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()
+
+
+def _row(file: Path, number: int, line: str) -> Row:
+    try:
+        read = _Line.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the line"
+        raise ConfigError(f"{file}, line {number}: {where}: {first['msg']}.") from error
+    return Row(Pair(read.claim, read.evidence, title=read.title or ""), read.label)
