@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ ROOMS = [
     {"index_builder"},
     {"proxy.cli"},
     {"proxy.__main__", "proxy.public"},
+    {"evaluation", "benchmarks"},
+    {"training"},
 ]
 """From the ground up; a module may import from its own room and those before it."""
 
@@ -33,6 +36,8 @@ MAY_NOT = {
     "proxy.retrieval": ["proxy.checkers", "proxy.upstream"],
     "proxy.checkers": ["proxy.retrieval", "proxy.upstream"],
     "proxy.upstream": ["proxy.retrieval", "proxy.checkers"],
+    "evaluation": ["benchmarks"],
+    "benchmarks": ["evaluation"],
     "index_builder": [
         "proxy.server",
         "proxy.engine",
@@ -55,6 +60,9 @@ HOMES = (
     "proxy.text.sentences",
     "index_builder",
     "proxy.cli",
+    "evaluation",
+    "training",
+    "benchmarks",
 )
 
 COMPOSING = {
@@ -64,26 +72,45 @@ COMPOSING = {
     "proxy.cli.compose_checkers",
     "proxy.upstream.provider",
     "proxy.public",
+    "evaluation.cached_llm",
+    "evaluation.checkers.plots",
+    "training.augment.llm",
 }
 """Modules that import a heavy part only when it is wanted."""
 
 FACADE = ROOT / "proxy" / "__init__.py"
 """Offers what `proxy.public` lists to those outside; inside, only the version is imported from it."""
-FILES = sorted({*(ROOT / "proxy").rglob("*.py"), *(ROOT / "index_builder").rglob("*.py")} - {FACADE})
+HOUSE = ("proxy", "index_builder", "evaluation", "training", "benchmarks")
+FILES = sorted({path for name in HOUSE for path in (ROOT / name).rglob("*.py")} - {FACADE})
+
+
+SAME_THING = set(
+    "__init__ __main__ prompts request response stream command data figures generate markdown".split()
+)
+"""What a module may be called in several packages: it is the same thing for different subjects. A benchmark
+(`benchmarks.index`) and a reader of files (`index_builder.readers.text`) have the name of their subject."""
+NAMES_LEFT = {"context"}
+"""Names that two modules still share. Only ever remove one."""
+CYCLES_LEFT = {("proxy.engine", "proxy.openai_api")}
+"""Imports between packages, from and to, that still close a cycle. Only ever remove one."""
 
 
 def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imports_of(path: Path) -> set[str]:
-    found: set[str] = set()
+@cache
+def imports_of(path: Path) -> frozenset[str]:
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(names)
+
+
+KNOWN = {module_of(path) for path in FILES}
 
 
 def inside(module: str, room: str) -> bool:
@@ -99,13 +126,11 @@ def level_of(module: str) -> int:
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_imports_point_down(path: Path) -> None:
     module = module_of(path)
-    ours = {name for name in imports_of(path) if name.split(".")[0] in ("proxy", "index_builder")}
-    known = {module_of(one) for one in FILES}
-    for name in ours & known:
+    for name in imports_of(path) & KNOWN:
         assert level_of(name) <= level_of(module), f"{module} imports {name}"
         for room, forbidden in MAY_NOT.items():
             if inside(module, room):
-                assert not any(inside(name, one) for one in forbidden), f"{module} imports {name}"
+                assert not any(inside(name, other) for other in forbidden), f"{module} imports {name}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
@@ -124,8 +149,8 @@ def test_heavy_dependencies_stay_at_home(path: Path) -> None:
 def test_imports_inside_functions_stay_where_heavy_parts_are_composed(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            inside_it = [one for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)]
-            assert not inside_it or module_of(path) in COMPOSING
+            imports = [each for each in ast.walk(node) if isinstance(each, ast.Import | ast.ImportFrom)]
+            assert not imports or module_of(path) in COMPOSING
 
 
 def test_the_server_never_loads_a_reader_of_files() -> None:
@@ -151,3 +176,50 @@ def test_there_are_no_cycles() -> None:
 
     for module in graph:
         visit(module, ())
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_packages_do_not_import_each_other(depth: int) -> None:
+    """The command line puts all rooms together, so it counts as a room of its own, not as `proxy`."""
+
+    def package_of(module: str) -> str:
+        composing = inside(module, "proxy.cli") or module in ("proxy.__main__", "proxy.public")
+        return ".".join(module.split(".")[: 2 if composing else depth])
+
+    graph: dict[str, set[str]] = {}
+    for path in FILES:
+        package = package_of(module_of(path))
+        targets = {package_of(name) for name in imports_of(path) & KNOWN} - {package}
+        graph.setdefault(package, set()).update(
+            target
+            for target in targets
+            if not package.startswith(f"{target}.")
+            and not target.startswith(f"{package}.")
+            and (package, target) not in CYCLES_LEFT
+        )
+    assert not _cycle(graph)
+
+
+def test_no_two_modules_have_the_same_name() -> None:
+    named: dict[str, list[str]] = {}
+    for path in FILES:
+        if "benchmarks" not in path.parts and "readers" not in path.parts:
+            named.setdefault(path.stem, []).append(module_of(path))
+    twice = {name: modules for name, modules in named.items() if len(modules) > 1}
+    assert {name: twice[name] for name in twice.keys() - SAME_THING - NAMES_LEFT} == {}
+
+
+def _cycle(graph: dict[str, set[str]]) -> list[str]:
+    """A cycle of the graph, empty where there is none."""
+    done: set[str] = set()
+
+    def visit(node: str, way: list[str]) -> list[str]:
+        if node in way:
+            return [*way[way.index(node) :], node]
+        if node in done:
+            return []
+        done.add(node)
+        cycles = (visit(target, [*way, node]) for target in sorted(graph.get(node, ())))
+        return next(filter(None, cycles), [])
+
+    return next(filter(None, (visit(node, []) for node in graph)), [])
