@@ -21,6 +21,7 @@ from proxy.retrieval.generation import Generation, new_generation
 from proxy.retrieval.index_files import FORMAT, Manifest, map_array
 from proxy.retrieval.lexical import postings_of, write_postings
 from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
+from proxy.text.sentences import SPLITTER
 from proxy.types import Passage
 
 Stage = Literal["reading", "encoding", "indexing"]
@@ -107,6 +108,7 @@ def build(
                 dimension=encoder.dimension,
                 normalised=True,
                 encoded=ENCODED,
+                splitter=SPLITTER,
                 words=words,
                 max_tokens=max_tokens,
                 threshold=threshold,

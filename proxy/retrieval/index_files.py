@@ -1,14 +1,15 @@
-"""The index on disk: what its manifest says, and whether its files are what the manifest says.
+"""The index on disk: its manifest, its files and how they are verified, and the arrays in them.
 
-A folder with `manifest.json` and one folder per generation of data files, of which the manifest names
-the current one. What the data files hold is the business of those who write and read them:
-`proxy.retrieval.passages` and `proxy.retrieval`.
+An index is a folder with `manifest.json` and one folder per generation of data files; the manifest names the
+current one. What the data files hold is decided by the modules that write and read them: `passages`,
+`corpus` and `lexical`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -24,8 +25,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
+from proxy.text.sentences import SPLITTER
 
-FORMAT = 1
+log = logging.getLogger(__name__)
+
+FORMAT = 2
 MANIFEST = "manifest.json"
 EncodedText = Literal["text", "title+text"]
 
@@ -46,8 +50,9 @@ class DataFile:
 class Manifest:
     """What an index is. The precision that the encoder computed in is no part of that.
 
-    `encoder`, `encoded` (which fields of a passage the encoder saw) and the chunker's `words` and
-    `max_tokens` decide what the vectors are; rows have length `dimension` and Euclidean norm 1.
+    `splitter` (see `text.sentences.SPLITTER`), `words` and `max_tokens` decide where passages end, and with
+    the documents what their ids are. `encoder` and `encoded` (which fields of a passage the encoder saw)
+    decide what the vectors are; rows have length `dimension` and Euclidean norm 1.
     `threshold` is the cosine that 99% of random pairs of passages of different documents stay under.
     `tokens` are those of all passages by cl100k_base. `broken` documents were skipped. `created` is ISO
     8601 in UTC. `files` are named relative to the folder `generation`.
@@ -60,6 +65,7 @@ class Manifest:
     dimension: int
     normalised: bool
     encoded: EncodedText
+    splitter: str
     words: int
     max_tokens: int
     threshold: float
@@ -113,8 +119,20 @@ def open_index(path: Path | str) -> Index:
             if read_manifest(path).generation == manifest.generation:
                 raise
         else:
+            _warn_of_another_splitter(path, manifest)
             return Index(path, manifest)
     raise BrokenIndexError(f"The index at {path} is being replaced all the time. Try again.")
+
+
+def _warn_of_another_splitter(path: Path, manifest: Manifest) -> None:
+    if manifest.splitter != SPLITTER:
+        log.warning(
+            "The index at %s was made with the sentence splitter %s, and this version of Vouch has %s. It "
+            "can be searched as it is; rebuilt, its passages may end elsewhere and have other ids.",
+            path,
+            manifest.splitter,
+            SPLITTER,
+        )
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -158,16 +176,16 @@ def _verify(path: Path, generation: str, name: str, expected: DataFile) -> None:
     file = path / generation / name
     try:
         size = file.stat().st_size
-        found = checksum(file) if size == expected.bytes else None
+        digest = checksum(file) if size == expected.bytes else None
     except FileNotFoundError as error:
         raise BrokenIndexError(f"The index at {path} lacks its {name}. {_rebuild(path)}") from error
     except OSError as error:
         raise BrokenIndexError(f"{file} can't be read: {error.strerror}.") from error
-    if found is None:
+    if digest is None:
         raise BrokenIndexError(
             f"{file} has {size:,} bytes instead of {expected.bytes:,}. {_rebuild(path)}", param="index.path"
         )
-    if found != expected.sha256:
+    if digest != expected.sha256:
         raise BrokenIndexError(
             f"{file} is damaged: its checksum is not the manifest's. {_rebuild(path)}", param="index.path"
         )
@@ -184,9 +202,9 @@ def _rebuild(path: Path) -> str:
 
 
 class ArrayWriter:
-    """Appends rows to a `.npy` file whose length is not known before the end.
+    """Appends rows to a `.npy` file whose number of rows is known only at the end.
 
-    NumPy leaves room in a header for the first axis to grow, so the final one fits where the first was.
+    The header is written twice: NumPy pads it so that it keeps its size while the first axis grows.
     """
 
     def __init__(self, path: Path, dtype: DTypeLike, row: tuple[int, ...] = ()) -> None:
@@ -236,7 +254,7 @@ def map_array(path: Path, dtype: DTypeLike, shape: tuple[int | None, ...]) -> ND
     except (OSError, ValueError) as error:
         raise BrokenIndexError(f"{path} can't be read: {error}") from error
     fits = len(array.shape) == len(shape) and all(
-        wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
     )
     if array.dtype != np.dtype(dtype) or not fits:
         raise BrokenIndexError(

@@ -64,6 +64,32 @@ def test_progress_hears_every_stage_to_its_end(tmp_path: Path) -> None:
     assert last == {"reading": (5, None), "encoding": (5, 5), "indexing": (5, 5)}
 
 
+def ids_of(out: Path) -> list[str]:
+    passages = opened(out).passages
+    return [passages.passage(row).id for row in range(len(passages))]
+
+
+def test_passage_ids_depend_on_the_documents_and_the_settings_alone(tmp_path: Path) -> None:
+    sentence = "The river rises in the hills and reaches the sea after {} miles. "
+    texts = [
+        "".join(sentence.format(number) for number in range(60)),
+        "Short. Dr. Smith left at 5 p.m. sharp.",
+    ]
+    folders = [tmp_path / "here" / "docs", tmp_path / "there" / "other name"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        for number, text in enumerate(texts):
+            (folder / f"{number}.txt").write_text(text, encoding="utf-8")
+    build([str(folders[0])], tmp_path / "a", encoder=HashingEncoder())
+    (folders[1] / "00.txt").write_text("Something before it.", encoding="utf-8")
+    build([str(folders[1])], tmp_path / "b", encoder=HashingEncoder("other", 32))
+    build([str(folders[0])], tmp_path / "c", encoder=HashingEncoder(), words=50)
+    assert len(ids_of(tmp_path / "a")) > 5
+    assert [id_ for id_ in ids_of(tmp_path / "b") if id_ in ids_of(tmp_path / "a")] == ids_of(tmp_path / "a")
+    assert len(ids_of(tmp_path / "b")) == len(ids_of(tmp_path / "a")) + 1
+    assert ids_of(tmp_path / "a") != ids_of(tmp_path / "c")
+
+
 def test_only_what_changed_is_encoded_again(tmp_path: Path) -> None:
     out = tmp_path / "index"
     build_index(out)

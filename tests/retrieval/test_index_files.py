@@ -18,6 +18,7 @@ from proxy.retrieval import open_corpus
 from proxy.retrieval.generation import Generation
 from proxy.retrieval.index_files import ArrayWriter, Index, map_array, open_index
 from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages, read_passages, write_passages
+from proxy.text.sentences import SPLITTER
 from proxy.types import Passage
 from tests.corpora import ANIMALS, build_index
 from tests.encoders import HashingEncoder
@@ -32,6 +33,7 @@ DATA_FILES = [
     "bm25-rows.npy",
     "bm25-starts.npy",
     "bm25-words.json",
+    "bm25-parameters.json",
 ]
 
 
@@ -60,13 +62,13 @@ def edit_manifest(path: Path, **changes: Any) -> None:
 def test_the_manifest_describes_the_index(built: Path) -> None:
     manifest = open_index(built).manifest
     assert (manifest.format, manifest.encoder, manifest.dimension, manifest.normalised) == (
-        1,
+        2,
         "hashing",
         64,
         True,
     )
     assert (manifest.documents, manifest.passages, manifest.broken) == (5, 5, 0)
-    assert (manifest.words, manifest.max_tokens) == (100, 200)
+    assert (manifest.splitter, manifest.words, manifest.max_tokens) == (SPLITTER, 100, 200)
     assert manifest.tokens > 50
     assert sorted(manifest.files) == sorted(DATA_FILES)
     assert manifest.created.endswith("+00:00")
@@ -109,8 +111,8 @@ def test_a_manifest_that_is_none(path: Path, raw: bytes) -> None:
 
 
 def test_a_format_of_another_version(path: Path) -> None:
-    edit_manifest(path, format=2)
-    with pytest.raises(BrokenIndexError, match=r"has format 2, and this version of Vouch reads 1\. Rebuild"):
+    edit_manifest(path, format=1)
+    with pytest.raises(BrokenIndexError, match=r"has format 1, and this version of Vouch reads 2\. Rebuild"):
         open_index(path)
 
 
@@ -169,8 +171,32 @@ def test_arrays_are_never_unpickled(path: Path, name: str) -> None:
         with pytest.raises(BrokenIndexError, match=name):
             map_array(index.file(name), "u1", (5, 16))
     else:
-        with pytest.raises(BrokenIndexError, match=name):
+        with pytest.raises(BrokenIndexError, match="bm25 files" if name.startswith("bm25") else name):
             open_corpus(index)
+
+
+def test_words_of_other_passages_are_refused(path: Path, tmp_path: Path) -> None:
+    index = open_index(path)
+    build_index(tmp_path / "other", ANIMALS[:2])
+    for file in tmp_path.glob("other/generation-*/bm25-*"):
+        data_file(path, file.name).write_bytes(file.read_bytes())
+    with pytest.raises(BrokenIndexError, match="another number of passages"):
+        open_corpus(index)
+
+
+def test_an_index_without_words_can_be_opened(tmp_path: Path) -> None:
+    build_index(tmp_path / "index", ["!!! ???"])
+    edit_manifest(tmp_path / "index", passages=1)
+    assert open_corpus(open_index(tmp_path / "index")).postings.best("whale", 3) == []
+
+
+def test_another_sentence_splitter_is_a_warning(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    open_index(path)
+    assert not caplog.messages
+    edit_manifest(path, splitter="punkt-0")
+    open_index(path)
+    [message] = caplog.messages
+    assert f"made with the sentence splitter punkt-0, and this version of Vouch has {SPLITTER}" in message
 
 
 def test_arrays_of_another_shape_are_refused(path: Path) -> None:
