@@ -66,7 +66,7 @@ def run(command: str, folder: Path, **environ: str) -> subprocess.CompletedProce
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=280,
         env=environment(**environ),
     )
 
@@ -106,6 +106,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, example_index: Path) -> Pat
     return path
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", WALKED, ids=["README.md", "examples/README.md"])
 def test_a_page_works_from_top_to_bottom(page: Path, folder: Path) -> None:
     """What a newcomer does: each snippet in turn, clients against the server that the page starts first.
@@ -183,6 +184,21 @@ def test_every_page_can_be_reached_from_the_front_page() -> None:
         linked = {page.parent / target for target, _ in links(page) if target.endswith(".md")}
         coming += linked - reached
     assert set((ROOT / "docs").glob("*.md")) <= reached
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_and_modules_that_are_named_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    rooms = "proxy|index_builder|training|evaluation|benchmarks|tests|examples"
+    for path in re.findall(rf"(?<![\w/])(?:{rooms})/[\w./-]*\w", text):
+        assert (ROOT / path).exists(), path
+    for name in re.findall(rf"(?:`|-m )((?:{rooms})(?:\.\w+)+)", text):
+        path = ROOT / name.replace(".", "/")
+        assert is_module(path) or is_module(path.parent), name
+
+
+def is_module(path: Path) -> bool:
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
 def test_the_papers_methods_run_from_an_unmodified_client(base_url: str, folder: Path) -> None:
