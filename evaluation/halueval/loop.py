@@ -9,7 +9,7 @@ from evaluation.halueval.data import Order, Question
 from evaluation.halueval.prompts import Pick, Place, read_pick
 from evaluation.retrievers import verify
 from proxy.claims.segment import segment
-from proxy.correction.revise import revision
+from proxy.correction.reprompt import revision
 from proxy.engine import judging
 from proxy.errors import UpstreamConnectionError, UpstreamError
 from proxy.protocols import LLM, Checker, Retriever

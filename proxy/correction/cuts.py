@@ -1,13 +1,13 @@
-"""What a sentence takes with it when it is taken out of a Markdown draft.
+"""What else goes when a sentence is taken out of a Markdown draft.
 
 - Beside other sentences: the space behind it, or, at the end of a line, the one before it.
 - Alone on one of several lines of a paragraph or item: its line.
 - Alone in a paragraph: its lines and the blank line that set it apart.
-- Alone in an item of a list, or in a row of a table (a row is one claim): the whole line with its mark. Items
-  are not numbered anew, and the words that lead in a list stay.
+- Alone in an item of a list, or in a row of a table (a row is one claim): the whole line with its list mark.
+  Items are not renumbered, and the sentence that introduces a list stays.
 
-Headings, header rows, an item with others nested under it and a paragraph on a ruler stay: what follows would
-come to mean something else.
+Headings, header rows, an item with others nested under it and a paragraph above a ruler stay: without them
+what follows would mean something else.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ _SPACES = re.compile(r"[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`text[start:end]` becomes `by`. Edits are applied one after the other, the last of the text first: so
-    `start` counts in the text as it was, `end` in what the edits before have left of it."""
+    """`text[start:end]` becomes `by`.
+
+    Edits are applied one after the other, the last in the text first. So `start` is an offset into the
+    original text, `end` one into what the edits before have left of it.
+    """
 
     start: int
     end: int
@@ -40,19 +43,19 @@ class Edit:
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
-    """The text with the edits made, in the order they come."""
+    """The text with the edits made, in the order given."""
     for edit in edits:
         text = text[: edit.start] + edit.by + text[edit.end :]
     return text
 
 
 def moved(position: int, edits: Sequence[Edit]) -> int:
-    """Where a position that no edit touches comes to stand."""
+    """The new offset of a position that no edit touches."""
     return position + sum(len(edit.by) - (edit.end - edit.start) for edit in edits if edit.start < position)
 
 
 def cuts(text: str, claims: Sequence[Claim]) -> tuple[Edit, ...] | None:
-    """The edits that take all the claims out, last first, or None where one of them has to stay."""
+    """The edits that take all the claims out, last first, or None where a claim has to stay."""
     ordered = sorted(claims, key=lambda claim: claim.start)
     starts = [claim.start for claim in ordered]
     edits: list[Edit] = []
@@ -61,10 +64,10 @@ def cuts(text: str, claims: Sequence[Claim]) -> tuple[Edit, ...] | None:
         last = bisect_left(starts, block.lines[-1][1])
         if first == last:
             continue
-        found = _block_cuts(text, block, _runs(text, ordered[first:last]))
-        if found is None:
+        block_edits = _block_cuts(text, block, _runs(text, ordered[first:last]))
+        if block_edits is None:
             return None
-        for edit in found:
+        for edit in block_edits:
             edits.append(edit)
             text = applied(text, [edit])
     return tuple(edits)
@@ -94,7 +97,7 @@ def _block_cuts(text: str, block: Block, runs: Sequence[Span]) -> list[Edit] | N
 
 
 def _whole(text: str, block: Block) -> Span | None:
-    """The lines of a block and what sets them apart from the lines around."""
+    """The lines of a block and the blank lines that set it apart."""
     start = text.rfind("\n", 0, block.lines[0][0]) + 1
     end = _line_end(text, block.lines[-1][1])
     below = text[end + 1 : _line_end(text, end + 1)]
@@ -141,12 +144,12 @@ def _indent(text: str, line: int) -> int:
 
 def _skipped(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Where the pattern's match at `start` ends."""
-    found = pattern.match(text, start)
-    return found.end() if found else start
+    match = pattern.match(text, start)
+    return match.end() if match else start
 
 
 def _part(text: str, block: Block, run: Span) -> Span:
-    """A part of a block and the space or the line end it leaves over."""
+    """A part of a block, with the space or line end that would be left over."""
     start, end = _balanced(text, *run)
     first, last = _line_of(block, start), _line_of(block, end - 1)
     starts_line, ends_line = start == block.lines[first][0], end == block.lines[last][1]
@@ -175,7 +178,7 @@ def _balanced(text: str, start: int, end: int) -> Span:
 
 
 def _unpaired(text: str) -> set[str]:
-    found = [match.group() for match in _SAME_BOTH_SIDES.finditer(text)]
-    lone = {mark[0] for mark in found if found.count(mark) % 2}
+    marks = [match.group() for match in _SAME_BOTH_SIDES.finditer(text)]
+    lone = {mark[0] for mark in marks if marks.count(mark) % 2}
     pairs = zip(_OPENERS, _CLOSERS, strict=True)
     return lone.union(*({left, right} for left, right in pairs if text.count(left) != text.count(right)))

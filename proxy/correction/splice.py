@@ -1,20 +1,24 @@
-"""Rewritten sentences into a draft, failed ones out of it, and everything else byte for byte.
+"""Puts rewritten sentences into a draft and takes failed ones out; everything else stays byte for byte.
 
-An edit is made only if every sentence it doesn't touch is read the same afterwards: the same words, the same
-kind of block, checkable or not. So nothing that a model writes can swallow or change what holds.
+An edit is made only where every other sentence reads the same afterwards: the same words, the same kind of
+block, checkable or not as before. So nothing that a model writes can swallow or change what holds.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from proxy.claims.rendered import is_row
 from proxy.claims.segment import segment
 from proxy.correction.cuts import Edit, applied, cuts, moved
-from proxy.correction.fit import fitted
+from proxy.text.language import language_of
 from proxy.text.markdown import blocks
+from proxy.text.scripts import WIDE
+from proxy.text.sentences import CITATION
 from proxy.types import Claim, Draft, Finding
 
 T = TypeVar("T")
@@ -22,6 +26,33 @@ Change = tuple[Claim, str]
 """A claim and what stands in its place."""
 
 _SHARED = '*_~"“”‘’「」『』《》（）()[]'
+
+_TIMES, _MORE = 3, 200
+"""A rewrite may have this many times the sentence's code points, and as many more."""
+
+_STOPS = ".!?。！？；…"
+_CLOSERS = "\"'”’」』）)】》*_~"
+_BETWEEN_WIDE = re.compile(rf"(?<=[{WIDE}])\s*\n\s*(?=[{WIDE}])")
+_ACTIVE = re.compile(
+    r"(?:https?|ftp|data|javascript|mailto|file):[^\s<>()\[\]]+|www\.[^\s<>()\[\]]+|\]\([^()]*\)|!\["
+    r"|<[a-zA-Z/!][^<>]{0,500}>?",
+    re.I,
+)
+"""What makes a renderer fetch, link or run something."""
+_ABOUT_THE_CHECK = re.compile(
+    r"\b(?:provided|given|supplied|retrieved|reference) (?:documents?|passages?|materials?|evidence)\b"
+    r"|\b(?:according to|based on) (?:the|these|those|any of the) documents\b"
+    r"|\bthe documents? (?:do(?:es)? not|don't|doesn't|says?|states?|mentions?|supports?|confirms?"
+    r"|contradicts?|provides?|indicates?|bears?)\b"
+    r"|\b(?:corrected|rewritten|revised) (?:sentence|statement|version|response)\b|^\(?sentence \d+\b"
+    r"|\bmy (?:previous|earlier|last) (?:response|answer|reply|statement)\b|\bapologi[sz]e\b|\bmy apologies\b"
+    r"|^(?:sorry|correction|note)\b[,:]"
+    r"|(?:参考|所给|给定|提供的|上述|以上|这些)(?:参考)?(?:文档|资料|材料)"
+    r"|文档[中里]?(?:没有|未|并未|指出|提到|提及|显示|表明|说|支持|不支持|矛盾)"
+    r"|(?:根据|依据|基于)(?:参考|所给|提供的)?文档|(?:更正|修正|改写)后|上一次的?回答|抱歉|对不起"
+    r"|^（?第 ?\d+ ?句",
+    re.I,
+)
 
 
 def spliced(
@@ -34,8 +65,8 @@ def spliced(
     """The draft with the sentences of `failed` rewritten, or None where nothing changed.
 
     `rewrites` has them by number, the first being 1; None asks for a sentence to be left out, which is done
-    if `dropping`, and as long as something checkable is left. A rewrite that does not fit its place (see
-    `steps.fit`), says nothing that can be checked, or would change how the rest is read, is not made.
+    if `dropping`, and as long as something checkable is left. A rewrite is not made where it does not fit its
+    place (see `fitted`), says nothing that can be checked, or would change how the rest is read.
     """
     if not draft.editable:
         return None
@@ -53,14 +84,14 @@ def spliced(
 def without(draft: Draft, failed: Sequence[Finding]) -> Draft | None:
     """The draft without the sentences of the failed findings, or None where nothing changed.
 
-    A sentence stays where its going would break the Markdown of what is left: a heading, an item that others
-    are nested under. What is left may have leaned on a sentence that went (`It …`).
+    A sentence stays where the Markdown would break without it: a heading, an item with others nested under
+    it. What is left may refer to a sentence that went (`It …`).
     """
     return spliced(draft, failed, dict.fromkeys(range(1, len(failed) + 1)), dropping=True)
 
 
 def _removable(text: str, claims: Sequence[Claim]) -> Sequence[Claim]:
-    """Those of the claims that can be taken out together; none where nothing checkable would be left."""
+    """The claims that can be taken out together; none where nothing checkable would be left."""
     before = segment(text)
 
     def removes(some: Sequence[Claim]) -> bool:
@@ -76,15 +107,15 @@ def _removable(text: str, claims: Sequence[Claim]) -> Sequence[Claim]:
 
 
 def _reads_the_same(claim: Claim, other: Claim) -> bool:
-    """Whether it is the same claim, but for marks around it that it shared with what is gone."""
+    """Whether it is the same claim, but for formatting around it that it shared with what is gone."""
     there = other.start <= claim.start and claim.end <= other.end
-    texts = [(one.text.strip(_SHARED), one.plain.strip(_SHARED), one.checkable) for one in (claim, other)]
+    texts = [(each.text.strip(_SHARED), each.plain.strip(_SHARED), each.checkable) for each in (claim, other)]
     return there and texts[0] == texts[1]
 
 
 def _replaceable(text: str) -> Callable[[Sequence[Change]], bool]:
-    """Whether changes to the text leave all other claims, and the blocks, as they were, and each says
-    something that can be checked where its sentence did."""
+    """A test of changes to the text: they leave all other claims and the blocks as they were, and each says
+    something that can be checked if its sentence did."""
     before, shapes = segment(text), _shapes(text)
 
     def replaces(changes: Sequence[Change]) -> bool:
@@ -97,8 +128,8 @@ def _replaceable(text: str) -> Callable[[Sequence[Change]], bool]:
         new = [claim for claim in after if claim not in untouched]
         said = [_within(new, moved(claim.start, edits), len(rewrite)) for claim, rewrite in changes]
         checkable = all(
-            any(one.checkable for one in found) or not claim.checkable
-            for found, (claim, _) in zip(said, changes, strict=True)
+            any(rewritten.checkable for rewritten in within) or not claim.checkable
+            for within, (claim, _) in zip(said, changes, strict=True)
         )
         return checkable and untouched <= set(after) and sum(map(len, said)) == len(new)
 
@@ -117,7 +148,7 @@ def _shapes(text: str) -> list[tuple[str, int]]:
 
 
 def _kept(items: Sequence[T], holds: Callable[[Sequence[T]], bool], given: Sequence[T] = ()) -> Sequence[T]:
-    """The items without those that don't hold together with the rest, by halving: few fail, if any does."""
+    """The items without those that don't hold together with the rest. Found by halving, since few fail."""
     if not items or holds([*items, *given]):
         return items
     if len(items) == 1:
@@ -138,9 +169,67 @@ def _untouched(claims: Sequence[Claim], others: Sequence[Claim]) -> list[Claim]:
     spans = sorted((other.start, other.end) for other in others)
     ends = [end for _, end in spans]
     following = [(claim, bisect_right(ends, claim.start)) for claim in claims]
-    return [claim for claim, at in following if at == len(spans) or spans[at][0] >= claim.end]
+    return [claim for claim, index in following if index == len(spans) or spans[index][0] >= claim.end]
 
 
 def _moved(claim: Claim, edits: Sequence[Edit]) -> Claim:
     start = moved(claim.start, edits)
     return replace(claim, start=start, end=start + claim.end - claim.start)
+
+
+def fitted(said: str, claim: Claim) -> str | None:
+    """The rewrite as it may stand in the claim's place, or None where it does not fit.
+
+    It becomes one line, loses list marks and outer pipes that the claim doesn't have, and ends with a stop
+    where the claim does. It does not fit where it is much longer than the claim, in another language, or
+    brings in links, images, HTML, citation markers or words about the check that the claim doesn't have.
+    """
+    line = " ".join(_BETWEEN_WIDE.sub("", said.strip()).split())
+    line = _stopped(_bare_row(line) if is_row(claim) else _unmarked(line, claim.text), claim.text)
+    if not line or any(fault(line, claim.text) for fault in _FAULTS):
+        return None
+    return line
+
+
+def _bare_row(line: str) -> str:
+    return line.removeprefix("|").removesuffix("|").strip()
+
+
+def _unmarked(line: str, text: str) -> str:
+    """The line without marks of a list, quotation or heading before it, unless the text has such too."""
+    return line if _lead(text) else line[_lead(line) :]
+
+
+def _lead(text: str) -> int:
+    """The length of the list, quotation and heading marks before the text, in code points."""
+    first = next(iter(blocks(text)), None)
+    return first.lines[0][0] if first and first.kind not in ("row", "header") else 0
+
+
+def _stopped(line: str, text: str) -> str:
+    """The line with the text's own stop, without which the next sentence would run into it."""
+    stop = text.rstrip(_CLOSERS)[-1:]
+    return line + stop if stop in _STOPS and line[-1:].isalnum() else line
+
+
+def _too_long(line: str, text: str) -> bool:
+    return len(line) > _TIMES * len(text) + _MORE
+
+
+def _in_another_language(line: str, text: str) -> bool:
+    return language_of(line) != language_of(text)
+
+
+def _active(line: str, text: str) -> bool:
+    return not set(_ACTIVE.findall(line)) <= set(_ACTIVE.findall(text))
+
+
+def _cites(line: str, text: str) -> bool:
+    return not set(CITATION.findall(line)) <= set(CITATION.findall(text))
+
+
+def _talks(line: str, text: str) -> bool:
+    return bool(_ABOUT_THE_CHECK.search(line)) and not _ABOUT_THE_CHECK.search(text)
+
+
+_FAULTS: tuple[Callable[[str, str], bool], ...] = (_too_long, _in_another_language, _active, _cites, _talks)

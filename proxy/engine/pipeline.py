@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from proxy.aio import together
 from proxy.citations.draft_reader import read_draft, reader
-from proxy.correction.revise import revision
+from proxy.correction.reprompt import revision
 from proxy.correction.rewrite import read_rewrites, rewrite
 from proxy.correction.splice import spliced, without
 from proxy.engine import judging

@@ -8,8 +8,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.correction.reprompt import Document
-from proxy.correction.revise import Revision, read_revision, revision, write_revision
+from proxy.correction.reprompt import Document, Revision, read_revision, revision, write_revision
 from proxy.text.delimiters import LENGTH, delimited, delimiter_for
 from proxy.text.language import language_of
 from proxy.types import Attempt, Chat, Claim, Draft, Evidence, Finding, Json, Passage, Usage, Verdict

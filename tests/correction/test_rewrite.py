@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.claims.decompose.locate import spelt
-from proxy.correction.reprompt import Document
-from proxy.correction.revise import read_revision, revision
+from proxy.correction.reprompt import Document, read_revision, revision
 from proxy.correction.rewrite import (
     MAX_CHARS,
     MAX_LINES,

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from proxy.claims.segment import segment
 from proxy.correction.cuts import cuts
-from proxy.correction.fit import fitted
-from proxy.correction.splice import spliced, without
+from proxy.correction.splice import fitted, spliced, without
 from proxy.types import Attempt, Claim, Draft, Usage, Verdict
 from tests.correction.failing import attempt_of, finding
 from tests.drafts import chinese_replies, drafts, real_replies

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.correction.reprompt import Document
-from proxy.correction.revise import Revision, revision
+from proxy.correction.reprompt import Document, Revision, revision
 from proxy.correction.rewrite import Rewriting, Sentence, read_rewrites, rewrite
 from proxy.correction.splice import spliced
 from proxy.errors import RetrievalError, UpstreamError

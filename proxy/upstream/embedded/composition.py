@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from proxy.correction.reprompt import Document
-from proxy.correction.revise import Revision
+from proxy.correction.reprompt import Document, Revision
 from proxy.correction.rewrite import Rewriting
 from proxy.text.language import language_of
 from proxy.text.scripts import has_han

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from proxy.correction.continuation import is_continuation
-from proxy.correction.revise import Revision, read_revision
+from proxy.correction.reprompt import Revision, read_revision
 from proxy.correction.rewrite import Rewriting, read_rewriting, write_rewrites
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.protocols import Retriever
