@@ -1,4 +1,4 @@
-"""How faithful the citations of an answer are: what judgements of its statements add up to.
+"""How faithful the citations of an answer are, computed from the judgements of its statements.
 
 A statement is fully supported or it is not (CiteCheck, 2025). Citation recall and precision are those of ALCE
 (Gao et al., Enabling Large Language Models to Generate Text with Citations, 2023, section 4).
@@ -20,8 +20,8 @@ class Citation:
     """One number that a statement cites.
 
     `alone` is the judgement of its document by itself, None where there is no such document or it was not
-    judged. `superfluous`: it does not support the statement alone and the others do without it; None where
-    that was not found out.
+    judged. `superfluous`: it does not support the statement alone, and the others do without it; None where
+    that is unknown.
     """
 
     number: int
@@ -44,10 +44,10 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One claim of an answer, `answer[start:end]` with the marks in it, and what became of its citations.
+    """One claim of an answer, `answer[start:end]` with the markers in it, and the result for its citations.
 
-    `missing` are documents that it does not cite and that support it alone, looked for where its own
-    citations do not. `uncovered` are the words that these leave without support, of checkers that tell.
+    `missing` are documents that it does not cite but that alone support it; they are looked for where its own
+    citations do not. `uncovered` are its unsupported words, from checkers that report them.
     """
 
     claim: Claim
@@ -63,8 +63,8 @@ class Statement:
 
     @property
     def existing(self) -> tuple[int, ...]:
-        """The cited numbers that there are documents of."""
-        return tuple(one.number for one in self.citations if one.exists)
+        """The cited numbers that have a document."""
+        return tuple(citation.number for citation in self.citations if citation.exists)
 
     @property
     def recalled(self) -> bool:
@@ -82,13 +82,13 @@ class CitationReport:
     @property
     def checkable(self) -> tuple[Statement, ...]:
         """The statements that count: no greetings, questions, opinions."""
-        return tuple(one for one in self.statements if one.claim.checkable)
+        return tuple(statement for statement in self.statements if statement.claim.checkable)
 
     @property
     def recall(self) -> float | None:
         """The share of statements that their citations fully support; None where nothing is stated."""
-        found = self.checkable
-        return sum(one.recalled for one in found) / len(found) if found else None
+        statements = self.checkable
+        return sum(statement.recalled for statement in statements) / len(statements) if statements else None
 
     @property
     def precision(self) -> float | None:
@@ -99,10 +99,14 @@ class CitationReport:
         there, a number that a statement cites twice counts once, one without a document is a wrong citation,
         and all citations of a statement are read, not the first three.
         """
-        found = self.checkable
-        cited = sum(len(one.citations) for one in found)
-        right = sum(one.recalled and citation.relevant for one in found for citation in one.citations)
-        if not found:
+        statements = self.checkable
+        cited = sum(len(statement.citations) for statement in statements)
+        right = sum(
+            statement.recalled and citation.relevant
+            for statement in statements
+            for citation in statement.citations
+        )
+        if not statements:
             return None
         return right / cited if cited else 0.0
 
@@ -117,16 +121,16 @@ class CitationReport:
     @property
     def faithful(self) -> bool:
         """Whether every statement is fully supported by what it cites."""
-        return all(one.recalled for one in self.checkable)
+        return all(statement.recalled for statement in self.checkable)
 
     @property
     def usage(self) -> Usage:
         """What all judgements cost."""
-        return sum((one.usage for one in self.statements), Usage())
+        return sum((statement.usage for statement in self.statements), Usage())
 
 
 def stated(claim: Claim, start: int, end: int, documents: Collection[int]) -> Statement:
-    """A claim that nobody checked yet. One that cites no document that there is, is UNSUPPORTED for good."""
+    """A statement before checking. One that cites no existing document is UNSUPPORTED already."""
     citations = tuple(Citation(number, number in documents) for number in claim.cited)
     statement = Statement(claim, start, end, Verdict.NOT_CHECKABLE, citations=citations)
     if not claim.checkable:
@@ -140,17 +144,20 @@ def stated(claim: Claim, start: int, end: int, documents: Collection[int]) -> St
 def judged(statement: Statement, together: Judgement, alone: Mapping[int, Judgement]) -> Statement:
     """The statement with the judgements of its documents joined, and of each alone by its number.
 
-    What one of them fully supports, all do. A number without a document leaves a statement UNSUPPORTED that
-    the others support: a part of what it rests on can't be looked up.
+    A statement that one document fully supports is supported by all of them. It is UNSUPPORTED where it also
+    cites a number without a document: part of its basis can't be looked up.
     """
-    supporting = [one for one in (together, *alone.values()) if one.verdict is Verdict.SUPPORTED]
-    best = max(supporting, key=lambda one: one.score, default=together)
+    judgements = (together, *alone.values())
+    supporting = [judgement for judgement in judgements if judgement.verdict is Verdict.SUPPORTED]
+    best = max(supporting, key=lambda judgement: judgement.score, default=together)
     absent = _absent(statement.citations)
     citations = tuple(
-        replace(one, alone=alone.get(one.number), superfluous=_superfluous(one.number, alone))
-        if supporting and one.exists
-        else replace(one, alone=alone.get(one.number))
-        for one in statement.citations
+        replace(
+            citation,
+            alone=alone.get(citation.number),
+            superfluous=_superfluous(citation.number, alone) if supporting and citation.exists else None,
+        )
+        for citation in statement.citations
     )
     decided = replace(
         statement,
@@ -165,36 +172,41 @@ def judged(statement: Statement, together: Judgement, alone: Mapping[int, Judgem
 
 
 def doubtful(statement: Statement) -> tuple[int, ...]:
-    """The citations of which only the judgement of all others tells whether they are superfluous.
+    """The citations for which only a judgement of all other documents shows whether they are superfluous.
 
-    None where a statement cites over ten documents: each would be read as often as there are others.
+    Empty where a statement cites over ten documents, since each would be read once for every other.
     """
     if not statement.recalled or not 3 <= len(statement.existing) <= _MAX_DOUBTED:
         return ()
-    open_ones = (one for one in statement.citations if one.exists and one.superfluous is None)
-    return tuple(one.number for one in open_ones if one.supports is False)
+    return tuple(
+        citation.number
+        for citation in statement.citations
+        if citation.exists and citation.superfluous is None and citation.supports is False
+    )
 
 
 def thinned(statement: Statement, without: Mapping[int, Judgement]) -> Statement:
-    """The statement with the judgement of all its documents but one, by that one's number."""
+    """The statement with judgements of all its documents but one, by the number of the one left out."""
     citations = tuple(
-        replace(one, superfluous=_is_supported(without[one.number])) if one.number in without else one
-        for one in statement.citations
+        replace(citation, superfluous=_is_supported(without[citation.number]))
+        if citation.number in without
+        else citation
+        for citation in statement.citations
     )
     return replace(statement, citations=citations, usage=statement.usage + _spent(without.values()))
 
 
 def supplemented(statement: Statement, others: Mapping[int, Judgement]) -> Statement:
     """The statement with the judgements of documents that it does not cite, by their numbers."""
-    missing = tuple(number for number, one in others.items() if one.verdict is Verdict.SUPPORTED)
+    missing = tuple(number for number, judgement in others.items() if judgement.verdict is Verdict.SUPPORTED)
     return replace(statement, missing=missing, usage=statement.usage + _spent(others.values()))
 
 
 def _superfluous(number: int, alone: Mapping[int, Judgement]) -> bool | None:
-    """What the judgements alone tell of one citation of a supported statement."""
+    """Whether a citation of a supported statement is superfluous, as far as single judgements tell."""
     if _is_supported(alone[number]) is not False:
         return False if _is_supported(alone[number]) else None
-    others = [_is_supported(one) for other, one in alone.items() if other != number]
+    others = [_is_supported(judgement) for other, judgement in alone.items() if other != number]
     if True in others:
         return True
     return others[0] if len(others) == 1 else None
@@ -205,9 +217,9 @@ def _is_supported(judgement: Judgement) -> bool | None:
 
 
 def _absent(citations: Sequence[Citation]) -> str:
-    numbers = [f"[{one.number}]" for one in citations if not one.exists]
+    numbers = [f"[{citation.number}]" for citation in citations if not citation.exists]
     return f"no document {', '.join(numbers)}" if numbers else ""
 
 
 def _spent(judgements: Iterable[Judgement]) -> Usage:
-    return sum((one.usage for one in judgements), Usage())
+    return sum((judgement.usage for judgement in judgements), Usage())

@@ -1,4 +1,4 @@
-"""Do the documents that an answer cites bear it out? CiteCheck's question, with ALCE's figures."""
+"""Checks whether the documents that an answer cites support it: CiteCheck's question, ALCE's figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from proxy.types import Document, Evidence, Judgement, Pair, Passage
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 16
-"""Statements under way: each holds the text of all its documents, several times where there are many."""
+"""Statements checked at the same time: each holds the text of all its documents, several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +75,20 @@ def numbered(documents: Sequence[Document]) -> tuple[Document, ...]:
 
     Raises `RequestError` where two have the same.
     """
-    found = tuple(
-        one if one.number is not None else replace(one, number=place)
-        for place, one in enumerate(documents, 1)
+    result = tuple(
+        document if document.number is not None else replace(document, number=place)
+        for place, document in enumerate(documents, 1)
     )
-    twice, times = next(iter(Counter(one.number for one in found).most_common(1)), (None, 0))
+    twice, times = next(iter(Counter(document.number for document in result).most_common(1)), (None, 0))
     if times > 1:
         message = f"Two documents are numbered {twice}; one without a number has that of its place."
         raise RequestError(message, param="documents")
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One answer on its way: `statements` change as they are decided; of `contexts` there is one for each."""
+    """One answer being checked. `statements` are replaced as they are decided; each has its context."""
 
     statements: list[Statement]
     contexts: Sequence[str]
@@ -99,45 +99,49 @@ class _Check:
     options: CitationOptions
 
     async def run(self, errors: list[str]) -> None:
-        """Every statement's own citations first; then, where these don't do, what else would."""
-        wanted = [at for at, one in enumerate(self.statements) if one.claim.checkable]
+        """Checks each statement against its own citations first, then, where these fail, against others."""
+        wanted = [index for index, statement in enumerate(self.statements) if statement.claim.checkable]
         bound = self.options.max_statements
         if len(wanted) > bound:
             errors.append(f"only the first {bound:,} statements were checked")
         places = asyncio.Semaphore(_AT_ONCE)
 
-        async def guarded(work: Callable[[int], Awaitable[None]], at: int) -> None:
+        async def guarded(work: Callable[[int], Awaitable[None]], index: int) -> None:
             async with places:
                 try:
-                    await work(at)
+                    await work(index)
                 except CheckError as error:
                     errors.append(error.message)
 
-        own = [at for at in wanted[:bound] if self.statements[at].existing]
-        await together(guarded(self._own, at) for at in own)
-        failed = [at for at in wanted[:bound] if not self.statements[at].recalled]
-        await together(guarded(self._others, at) for at in failed)
+        own = [index for index in wanted[:bound] if self.statements[index].existing]
+        await together(guarded(self._own, index) for index in own)
+        failed = [index for index in wanted[:bound] if not self.statements[index].recalled]
+        await together(guarded(self._others, index) for index in failed)
 
-    async def _own(self, at: int) -> None:
-        """All its documents joined and each alone; then all but one, where that tells more."""
-        cited = self.statements[at].existing
-        told = await self._ask(at, [*((number,) for number in cited), *([cited] if len(cited) > 1 else ())])
-        statement = judged(self.statements[at], told[-1], dict(zip(cited, told, strict=False)))
-        self.statements[at] = statement
+    async def _own(self, index: int) -> None:
+        """Judges its documents together and each alone; then all but one, where that tells more."""
+        cited = self.statements[index].existing
+        judgements = await self._ask(
+            index, [*((number,) for number in cited), *([cited] if len(cited) > 1 else ())]
+        )
+        statement = judged(self.statements[index], judgements[-1], dict(zip(cited, judgements, strict=False)))
+        self.statements[index] = statement
         left_out = doubtful(statement)
-        told = await self._ask(at, [[one for one in cited if one != number] for number in left_out])
-        self.statements[at] = thinned(statement, dict(zip(left_out, told, strict=True)))
+        judgements = await self._ask(
+            index, [[other for other in cited if other != number] for number in left_out]
+        )
+        self.statements[index] = thinned(statement, dict(zip(left_out, judgements, strict=True)))
 
-    async def _others(self, at: int) -> None:
-        """The documents that it does not cite, each alone."""
-        statement = self.statements[at]
+    async def _others(self, index: int) -> None:
+        """Judges the nearest documents that it does not cite, each alone."""
+        statement = self.statements[index]
         others = self.nearest.to(statement.claim.plain, self.options.top_k, but=statement.existing)
-        told = await self._ask(at, [(number,) for number in others])
-        self.statements[at] = supplemented(statement, dict(zip(others, told, strict=True)))
+        judgements = await self._ask(index, [(number,) for number in others])
+        self.statements[index] = supplemented(statement, dict(zip(others, judgements, strict=True)))
 
-    async def _ask(self, at: int, groups: Sequence[Sequence[int]]) -> Sequence[Judgement]:
+    async def _ask(self, index: int, groups: Sequence[Sequence[int]]) -> Sequence[Judgement]:
         """One judgement per group of documents."""
-        claim, context = self.statements[at].claim, self.contexts[at]
+        claim, context = self.statements[index].claim, self.contexts[index]
         joined = ([self.evidence[number] for number in group] for group in groups)
         pairs = [Pair.of(claim, evidence, context, self.question) for evidence in joined]
         return await self.checker.check(pairs) if pairs else ()
@@ -148,7 +152,7 @@ def _prepared(
 ) -> _Check:
     cited = read_citations(answer)
     claims = assign(segment(cited.text), cited)
-    passages = {one.number: _passage(one) for one in documents if one.number is not None}
+    passages = {document.number: _passage(document) for document in documents if document.number is not None}
     return _Check(
         statements=[stated(claim, *cited.original(claim.start, claim.end), passages) for claim in claims],
         contexts=contexts(claims, question),

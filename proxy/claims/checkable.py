@@ -1,6 +1,7 @@
-"""What no document could bear out: questions, greetings, offers, opinions, talk about the reply itself.
+"""Tells claims from sentences that no document could support.
 
-In doubt a claim is checkable: a fact that goes unchecked is worse than an opinion that is looked up.
+Those are questions, greetings, offers, opinions and talk about the reply itself. In doubt a sentence is
+checkable: a fact that goes unchecked is worse than an opinion that is looked up.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _LEAD = re.compile(
     r"(?: for (?:the|any|my) (?:confusion|mistake|error|inconvenience|oversight|misunderstanding))?)"
     r"(?:[,!.;:—–-]+[ ]?|$)(?:but[ ,]+)?"
 )
-"""A short lead before the sentence proper: the rest decides (`Sure, Paris is the capital.`)."""
+"""A short lead before the actual sentence. What follows decides (`Sure, Paris is the capital.`)."""
 _MAX_LEADS = 3
 
 _AI = r"(?:ai|artificial intelligence|(?:large )?language model|llm|assistant|chatbot)\b"
@@ -118,7 +119,7 @@ _MAX_LOOKED_AT = 1000
 
 
 def is_checkable(plain: str, kind: str = "paragraph") -> bool:
-    """Whether documents could bear out or contradict a claim.
+    """Whether documents could support or contradict a claim.
 
     `plain` is the claim without Markdown, `kind` that of its block. Headings and table headers never are.
     """
@@ -127,7 +128,7 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
     text = _EMOJI.sub("", plain.replace("’", "'")).strip(_CLOSERS + _OPENERS)
     if not any(char.isalnum() for char in text) or text[-1] in "?？":
         return False
-    # A sentence of a megabyte is no greeting: what decides stands at its beginning and its end.
+    # Only the beginning and the last character decide; long sentences are cut to bound the time.
     text = text if len(text) <= _MAX_LOOKED_AT else f"{text[:_MAX_LOOKED_AT]}{text[-1]}"
     chinese = han_count(text) * 4 > len(text)
     return _checkable_zh(text) if chinese else _checkable_en(text.lower())

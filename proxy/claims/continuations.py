@@ -1,10 +1,11 @@
-"""What all readings of a text share that may go on in many ways.
+"""The part of an unfinished text that every continuation parses the same way.
 
-How a text that is still being written may go on, as far as that could change what stands in it already.
-
-What all of these leave alone is taken for settled. Closers are only tried where something is there to close.
-Left out is what a reply hardly does: a line of prose that becomes the header of a table further on, or a
+A text that is still being written is read with each of a set of suffixes: those that could change how it is
+parsed so far. What all readings share is settled. Suffixes that close something are only tried where it may
+be open. Two rare continuations are not covered: a line of prose that turns out to be a table's header, and a
 table with outer pipes that goes on without them.
+
+`shortened` keeps what has to be read again small: it cuts the settled beginning off.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from dataclasses import dataclass, replace
 from proxy.types import Claim
 
 Read = Callable[[str], tuple[str, tuple[Claim, ...]]]
-"""A whole text to what is left of it once stretches (marks) are taken out, and the claims of that."""
+"""Reads a whole raw text: what is left once markers are taken out, and the claims of that."""
+
+Reading = tuple[str, tuple[Claim, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +32,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The first `claims` and `end` code points that all `readings`, by suffix, have in common.
+    """The first `claims` claims and `end` code points that all `readings`, by suffix, have in common.
 
-    `doubt` is the suffix that left nothing new, None where something is. `wanting`: as the text stands there
-    would be more.
+    `doubt` is the suffix whose reading left nothing new to settle, or None. `wanting`: read without a suffix,
+    the text would settle more.
     """
 
     readings: Mapping[str, tuple[str, tuple[Claim, ...]]]
@@ -43,10 +46,10 @@ class Agreement:
 
 
 def agreed(read: Read, raw: str, suffixes: Iterable[str], known: Known) -> Agreement:
-    """Reads the text with each suffix, the empty one first, as long as anything new may be agreed on.
+    """Reads the text with each suffix, the empty one first, until nothing new is left to agree on.
 
-    The last claim is only agreed on once its line has ended, whatever the suffixes say: what follows a
-    sentence decides whether it is one.
+    The last claim counts only once its line has ended or another claim follows: what follows a sentence
+    decides whether it is one.
     """
     readings: dict[str, tuple[str, tuple[Claim, ...]]] = {}
     common, count, end, wanting = "", 0, 0, False
@@ -65,7 +68,7 @@ def agreed(read: Read, raw: str, suffixes: Iterable[str], known: Known) -> Agree
 
 
 def shared(first: str | tuple[Claim, ...], second: str | tuple[Claim, ...]) -> int:
-    """How many items two sequences have in common from their start."""
+    """The length of the longest common prefix of two sequences."""
     limit = min(len(first), len(second))
     if first[:limit] == second[:limit]:
         return limit
@@ -77,21 +80,21 @@ def shared(first: str | tuple[Claim, ...], second: str | tuple[Claim, ...]) -> i
 
 
 def moved(claims: Iterable[Claim], by: int) -> tuple[Claim, ...]:
-    """The claims at places `by` code points further on."""
+    """The claims, `by` code points further on."""
     return tuple(replace(claim, start=claim.start + by, end=claim.end + by) for claim in claims)
 
 
 def _followed(text: str, claims: tuple[Claim, ...]) -> int:
-    """How many claims have another one or a line end behind them."""
+    """How many claims have another claim or a line end after them."""
     if claims and "\n" not in text[claims[-1].end :]:
         return len(claims) - 1
     return len(claims)
 
 
 def _end(common: str, count: int, readings: Iterable[tuple[str, tuple[Claim, ...]]]) -> int:
-    """To where the text is settled: the last claim's end, or that of the last line before any other claim.
+    """The end of the settled text: that of the last claim, or of the last line before the next claim.
 
-    White space and the marks before a claim (`- `, `# `) go with that claim.
+    White space and marks before a claim (`- `, `# `) belong to that claim.
     """
     behind, following = 0, common.rfind("\n") + 1
     for _, claims in readings:
@@ -124,9 +127,9 @@ _LONGEST_EMPHASIS = 3
 
 
 def continuations(text: str) -> tuple[str, ...]:
-    """Suffixes for a text that ends with a whole word, each once, the empty one first.
+    """Suffixes to try for a text that ends with a whole word, each once, the empty one first.
 
-    Those that end a whole block come next: where one of them changes anything, it changes the most.
+    Those that end a whole block come next: they change most, so they decide soonest.
     """
     block = text[_block_start(text) :]
     suffixes = ["", *displays(text), *_inline(block), *_tables(text, block), *_plain(text, block)]
@@ -134,12 +137,12 @@ def continuations(text: str) -> tuple[str, ...]:
 
 
 def states() -> tuple[str, ...]:
-    """Suffixes that tell in which block a text stands: a list, a table, a quotation, a paragraph."""
+    """Suffixes that show in which block a text ends: a list, a table, a quotation, a paragraph."""
     return _STATES
 
 
 def displays(text: str) -> dict[str, str]:
-    """Suffixes that end display LaTeX, raw HTML or a comment that may be open, with the closer of each."""
+    """Suffixes that close display LaTeX, raw HTML or a comment that may be open, with the closer of each."""
     closers = {_display_closer(match.group()) for match in _DISPLAY.finditer(text)}
     return {f"\n\n{closer}\n": closer for closer in sorted(closers)}
 
@@ -151,7 +154,7 @@ def _display_closer(opening: str) -> str:
 
 
 def _block_start(text: str) -> int:
-    """Where the last block starts at the latest: nothing within a line is closed behind a blank line."""
+    """Where the last block starts at the latest: no inline formatting goes on after a blank line."""
     start = 0
     for match in _BLANK_LINE.finditer(text):
         start = match.end()
@@ -199,3 +202,97 @@ def _plain(text: str, block: str) -> Iterator[str]:
     yield from _NEW_BLOCK if text.count("\n", len(above)) > 1 else _LINE_START
     if ">" in block:
         yield "> a b"
+
+
+_LEAST_KEPT = 64
+"""Code points: more than the length from which a line counts as wrapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The end of the raw text, with only as much before it as decides how it is parsed.
+
+    Offset `i` of its reading is offset `i + shift` of the whole text's. Its first `skip` code points, with
+    `claims` claims in them, only stand in for what was cut: the list or quotation marks of the line it starts
+    in, or the text before code that was left out.
+    """
+
+    raw: str = ""
+    shift: int = 0
+    skip: int = 0
+    claims: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Where the text may be cut, and the marks that stand in for what was before."""
+
+    position: int
+    marks: str = ""
+
+
+def shortened(read: Read, window: Window, whole: str, agreement: Agreement) -> Window | None:
+    """The window without the beginning that no longer matters, or None where nothing can be cut.
+
+    `whole` is the part of `window.raw` that was agreed on. A cut is only made where every continuation is
+    parsed after it as it is in the longer window.
+    """
+    text, claims = agreement.readings[""]
+    readings = dict(agreement.readings)
+    readings.update((suffix, read(whole + suffix)) for suffix in states())
+    for cut in _cuts(text, claims[: agreement.claims], agreement.end):
+        behind = raw_end(window.raw, text[: cut.position])
+        if cut.position <= window.skip or behind is None:
+            continue
+        if _reads_alike(read, cut.marks + whole[behind:], cut, readings):
+            moved_by = cut.position - len(cut.marks)
+            return Window(cut.marks + window.raw[behind:], window.shift + moved_by, len(cut.marks))
+    return None
+
+
+def raw_end(raw: str, text: str) -> int | None:
+    """The offset in `raw` after `text`, which is a beginning of `raw` with stretches taken out, or None."""
+    if raw.startswith(text):
+        return len(text)
+    end = 0
+    for char in text:
+        end = raw.find(char, end) + 1
+        if end == 0:
+            return None
+    return end
+
+
+def _cuts(text: str, claims: tuple[Claim, ...], end: int) -> Iterator[_Cut]:
+    """Where to try a cut, the best first: before a claim, a line, a paragraph."""
+    kept = [claim for claim in claims if end - claim.start >= _LEAST_KEPT]
+    if kept:
+        start = text.rfind("\n", 0, kept[-1].start) + 1
+        first = next(claim for claim in claims if claim.end > start)
+        if first.start < start or first is kept[-1]:
+            yield _Cut(start)
+        else:
+            yield _Cut(kept[-1].start, text[start : first.start])
+    limit = kept[-1].start if kept else end
+    yield _Cut(text.rfind("\n", 0, max(0, end - 1)) + 1)
+    line = limit
+    while (line := text.rfind("\n", 0, line)) >= 0:
+        if not text[line + 1 : line + 2].isspace() and line + 1 < end:
+            yield _Cut(line + 1)
+            break
+    paragraph = text.rfind("\n\n", 0, limit)
+    if paragraph >= 0:
+        yield _Cut(paragraph + 2)
+
+
+def _reads_alike(read: Read, raw: str, cut: _Cut, readings: Mapping[str, Reading]) -> bool:
+    skip = len(cut.marks)
+    for suffix, (text, claims) in readings.items():
+        if any(claim.start < cut.position < claim.end for claim in claims):
+            return False
+        text_behind, claims_behind = read(raw + suffix)
+        if text_behind[skip:] != text[cut.position :]:
+            return False
+        expected = moved((claim for claim in claims if claim.start >= cut.position), skip - cut.position)
+        if claims_behind != expected:
+            return False
+    return True

@@ -1,8 +1,7 @@
-"""The claims of a text that is still being written, each as soon as nothing that may follow can change it.
+"""The claims of a text that is still being written, each as soon as no continuation can change it.
 
-When it is worth looking at a text that is being written: a stop, and a whole word behind it.
-
-The fenced code block that a text ends in: line after line of it is text, and never a claim.
+The text is read again when a sentence may have ended: after a stop and a whole word. Inside a fenced code
+block there are no claims, so its lines are passed on without reading them.
 """
 
 from __future__ import annotations
@@ -11,8 +10,18 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 
-from proxy.claims.continuations import Agreement, Known, Read, agreed, continuations, displays, moved
-from proxy.claims.window import Window, raw_end, shortened
+from proxy.claims.continuations import (
+    Agreement,
+    Known,
+    Read,
+    Window,
+    agreed,
+    continuations,
+    displays,
+    moved,
+    raw_end,
+    shortened,
+)
 from proxy.text.scripts import CJK
 from proxy.text.sentences import CITATION
 from proxy.types import Claim
@@ -20,21 +29,21 @@ from proxy.types import Claim
 _WORD_END = re.compile(rf"[\s{CJK}]")
 _MARKS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
 _LONG_WINDOW = 320
-"""Code points of raw text from which on it is worth to cut."""
+"""Code points of raw text from which cutting is worth its cost."""
 _LONGEST_WINDOW = 4096
-"""From here on the text is only looked at again when a quarter more of it is there."""
+"""From this size the text is only read again once it has grown by a quarter."""
 _ALLOWED, _ALLOWED_EACH, _MOST_ALLOWED = 200_000, 40, 1_000_000
-"""Code points that may be read: from the start, for each that was written, and how many are saved up."""
+"""Code points that may be read: at the start, per code point written, and at most in store."""
 _COST_OF_A_READING = 100
 _READINGS = 12
-"""About as many as a look takes."""
+"""About how many readings one look takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A text and its claims as far as nothing that may still be written can change them.
+    """A text and its claims, as far as no continuation can change them.
 
-    `text` is without what `read` takes out. The claims are whole, in order, all inside `text`.
+    `text` is without the markers that `read` takes out. The claims are whole, in order, all inside `text`.
     """
 
     text: str = ""
@@ -42,13 +51,13 @@ class Settled:
 
 
 class Incremental:
-    """Reads a text as it grows, and comes to what reading it whole would say.
+    """Reads a text as it grows, with the same result as reading it whole.
 
-    `read` gives for a whole raw text what is left of it once marks are taken out, and the claims of that.
-    What is settled is what it says of the text so far, however that goes on (`continuations`). Only the end
-    of the text is read again, and no more of it in all than a fixed multiple of the text: where that is used
-    up, claims are settled later. `parted` is set by `end` where the text went on in a way that was not
-    foreseen: what was settled stands then, and the rest is read as a text of its own.
+    `read` gives for a whole raw text what is left once markers are taken out, and the claims of that. Settled
+    is what it gives for the text so far with every continuation (`continuations`). Only the end of the text
+    is read again, in all no more than a fixed multiple of the text; where that is used up, claims are settled
+    later. `end` sets `parted` where the text went on in a way that was not foreseen: what was settled stays,
+    and the rest is read as a text of its own.
     """
 
     def __init__(self, read: Read) -> None:
@@ -69,7 +78,7 @@ class Incremental:
         self._allowed = _ALLOWED
 
     def feed(self, piece: str) -> Settled:
-        """What is settled with one more piece of the raw text; it extends what was settled before."""
+        """What is settled after one more piece of the raw text. It extends what was settled before."""
         self._pieces.append(piece)
         self._unread.append(piece)
         self._fed += len(piece)
@@ -104,7 +113,7 @@ class Incremental:
         return self._read_whole(raw)
 
     def _look(self) -> None:
-        """Reads the window, to its last whole word, with all that may follow; keeps what is agreed on."""
+        """Reads the window up to its last whole word with all continuations, and keeps what they agree on."""
         if self._allowed < 0 or self._fed < self._enough:
             return
         fresh = "".join(self._unread)
@@ -128,7 +137,7 @@ class Incremental:
         self._enough = self._fed + size // 4 if size > _LONGEST_WINDOW and not self._awaited else 0
 
     def _suffixes(self, whole: str) -> tuple[str, ...]:
-        """The continuations, the one that stood in the way last first: most often it still does."""
+        """The continuations, first the one that prevented settling last time: most often it still does."""
         suffixes = continuations(whole)
         if self._doubt not in suffixes:
             return suffixes
@@ -141,7 +150,7 @@ class Incremental:
         return Known(self._window.claims + within, len(self._settled.text) - self._window.shift)
 
     def _extends(self, agreement: Agreement) -> bool:
-        """Whether what was settled is agreed on still. Where it is not, `end` is to tell."""
+        """Whether what was settled is still agreed on. Where it is not, `end` finds out."""
         known, window = self._known(), self._window
         text, claims = agreement.readings[""]
         within = known.claims - window.claims
@@ -171,7 +180,7 @@ class Incremental:
         self._long = max(_LONG_WINDOW, 2 * len(self._window.raw))
 
     def _enter_code(self, agreement: Agreement) -> bool:
-        """Whether the window ends in an open code block, lines of which need not be read any more."""
+        """Whether the window ends in an open code block, whose lines need not be read."""
         text, claims = agreement.readings[""]
         lines, line_end, rest = self._window.raw.rpartition("\n")
         if agreement.end != text.rfind("\n") + 1 or agreement.claims != len(claims):
@@ -184,11 +193,11 @@ class Incremental:
         return True
 
     def _through_code(self, piece: str) -> None:
-        """Lines of code are settled as they come, up to the one that ends them."""
+        """Settles lines of code as they come, up to the closing fence."""
         if "\n" not in piece or self._fence is None:
             return
         *lines, rest = "".join(self._unread).split("\n")
-        closing = next((at for at, line in enumerate(lines) if ends(line, self._fence)), len(lines))
+        closing = next((index for index, line in enumerate(lines) if ends(line, self._fence)), len(lines))
         code = "".join(f"{line}\n" for line in lines[:closing])
         self._settled = replace(self._settled, text=self._settled.text + code)
         self._window = replace(self._window, shift=self._window.shift + len(code))
@@ -200,7 +209,7 @@ class Incremental:
 
 
 def _extended(settled: Settled, text: str, claims: tuple[Claim, ...]) -> bool:
-    """Whether a text and its claims go on where those that are settled stop."""
+    """Whether a text and its claims extend what is settled."""
     count, end = len(settled.claims), len(settled.text)
     return (
         text.startswith(settled.text)
@@ -210,7 +219,7 @@ def _extended(settled: Settled, text: str, claims: tuple[Claim, ...]) -> bool:
 
 
 def _whole_words(raw: str) -> str:
-    """The text without a last word that may go on."""
+    """The text without its last word, which may be unfinished."""
     end = len(raw)
     while end and not _WORD_END.match(raw, end - 1):
         end -= 1
@@ -229,13 +238,13 @@ _LONGEST = 300
 
 
 class Watch:
-    """Sees each piece once, in time that does not grow with the text."""
+    """Decides when to read again. Sees each piece once, in time that does not grow with the text."""
 
     def __init__(self) -> None:
         self._since = ""
 
     def due(self, piece: str, *, wanting: bool) -> bool:
-        """Whether something may have been settled since the last look. `wanting`: by a closer, too."""
+        """Whether something may be settled since the last look. `wanting`: a closer may do it, too."""
         if self._since:
             self._since = self._since[0] + (self._since[1:] + piece)[-_LONGEST:]
         else:
@@ -246,10 +255,10 @@ class Watch:
         return _WORD_END.search(piece) is not None and _READY.search(self._since) is not None
 
     def looked(self, *, wanting: bool) -> None:
-        """The text was looked at. Stops count again with a word behind them; if `wanting`, line ends too."""
+        """Notes a look at the text. Stops count again once a word follows; if `wanting`, line ends too."""
         last = max(self._since.rfind(stop) for stop in (_STOPS + "\n" if wanting else _STOPS))
         tail = self._since[last:] if last >= 0 else ""
-        # A line end alone is ready; what is waited for now is the first word behind it, as behind a stop.
+        # A line end has been looked at; now wait for the first word after it, as after a stop.
         tail = f". {tail[1:]}" if tail[:1] == "\n" else tail
         self._since = "" if _READY.search(tail) else tail
 
@@ -261,8 +270,8 @@ _PROSE = "\n\nThe sky is blue. The sea is deep.\n"
 def open_fence(read: Read, raw: str, claims: int) -> str | None:
     """The fence of the code that `raw` ends in (three or more backticks or tildes), or None.
 
-    `raw` is whole lines with so many claims. A look at its lines tells which fence it may be, and reading it
-    with prose behind, inside and outside of the code, whether it is.
+    `raw` is whole lines with `claims` claims. Its lines tell which fence may be open. Reading it with prose
+    appended, inside and outside of the code, tells whether it is.
     """
     fence = _last_open(raw)
     if fence is None or len(read(raw + _PROSE)[1]) != claims:
@@ -271,7 +280,7 @@ def open_fence(read: Read, raw: str, claims: int) -> str | None:
 
 
 def ends(line: str, fence: str) -> bool:
-    """Whether a whole line of the code ends it."""
+    """Whether a line of code is the closing fence."""
     line = line.lstrip(" \t>").rstrip()
     return len(line) >= len(fence) and not line.strip(fence[0])
 

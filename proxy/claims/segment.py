@@ -28,15 +28,14 @@ _JSON_CHARACTER = re.compile(
 def segment(draft: str) -> tuple[Claim, ...]:
     """The claims of a Markdown draft, in order, disjoint, `draft[start:end] == text`.
 
-    `end` is where a citation mark can stand without breaking the Markdown: behind closing punctuation,
-    quotes, emphasis and marks that are there already; never inside code, LaTeX, a link or its target.
+    `end` is where a citation marker can stand without breaking the Markdown: after closing punctuation,
+    quotes, emphasis and markers that are there already; never inside code, LaTeX, a link or its target.
     Code blocks, display LaTeX, rulers, definitions and bare URLs are in no claim. A row of a table is one
     claim, its cells joined by ` | ` in `plain`. Linear in the length of the draft.
     """
     claims: list[Claim] = []
     for block in blocks(draft):
-        found = _row(draft, block) if block.kind in ("row", "header") else _sentences(draft, block)
-        claims += found
+        claims += _row(draft, block) if block.kind in ("row", "header") else _sentences(draft, block)
     return tuple(claims)
 
 
@@ -87,7 +86,7 @@ class _Run:
         return self.pieces[piece].start + index - self.offsets[piece]
 
     def claim(self, start: int, end: int, kind: str) -> Claim | None:
-        """The claim of a sentence of the text, or None where it holds nothing to say."""
+        """The claim of a sentence of the text, or None where it has no letter or digit."""
         left = self.opened(self.position(start))
         closed = self.closed(self.position(end - 1) + 1)
         right = self.before_loose(left, self.before_url(left, closed))
@@ -99,7 +98,7 @@ class _Run:
         return Claim(left, right, self.draft[left:right], plain, is_checkable(plain, kind))
 
     def opened(self, start: int) -> int:
-        """The start with the marks that open formatting before it."""
+        """The start, moved before the marks that open formatting there."""
         index = bisect_right(self.starts, start) - 1
         if self.tokens[index].start == start:
             index -= 1
@@ -109,7 +108,7 @@ class _Run:
         return start
 
     def closed(self, end: int) -> int:
-        """The end with the marks that close formatting, and citations, behind it."""
+        """The end, moved behind the marks that close formatting, and citations."""
         index = bisect_right(self.starts, end - 1)
         while index < len(self.tokens):
             token = self.tokens[index]
@@ -124,7 +123,7 @@ class _Run:
         return end
 
     def before_url(self, start: int, end: int) -> int:
-        """The end before a bare URL that the claim ends with: renderers would take a mark for part of it."""
+        """The end before a bare URL at the end of a claim, which renderers would extend over a marker."""
         url = self._last_url(start, end)
         if url is None or url.whole or self.draft[url.start - 1 : url.start] == "<":
             return end
@@ -132,7 +131,7 @@ class _Run:
         return end if cut > start and self.draft[cut] == "(" else cut
 
     def before_loose(self, start: int, end: int) -> int:
-        """The end before a lone `*` behind a space, which would open emphasis once a mark follows it."""
+        """The end before a lone `*` after a space, which would open emphasis once a marker follows it."""
         while end > start:
             token = self.tokens[bisect_right(self.starts, end - 1) - 1]
             loose = (
@@ -144,7 +143,7 @@ class _Run:
         return end
 
     def _behind_text(self, start: int, cut: int, skipped: str) -> int:
-        """The end of the last text before `cut`; opening marks, what is skipped and no token left out."""
+        """The end of the last text before `cut`, without opening marks, skipped characters and gaps."""
         while cut > start:
             token = self.tokens[bisect_right(self.starts, cut - 1) - 1]
             if cut > token.end:
@@ -156,7 +155,7 @@ class _Run:
         return cut
 
     def _last_url(self, start: int, end: int) -> Token | None:
-        """The last URL of the claim if no white space stands behind it."""
+        """The last URL of the claim, if no white space follows it."""
         index, right = bisect_right(self.starts, end - 1) - 1, end
         while index >= 0 and self.tokens[index].end > start:
             token = self.tokens[index]
@@ -189,7 +188,7 @@ def _sentences(draft: str, block: Block) -> Iterator[Claim]:
 
 
 def _unbroken(run: _Run) -> Iterator[Span]:
-    """The sentences of a run, joined where a mark between them would become a link with what follows."""
+    """The sentences of a run, joined where a marker between them would become a link with what follows."""
     start: int | None = None
     for left, right in sentence_spans(run.shape):
         start = left if start is None else start

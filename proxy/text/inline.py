@@ -61,8 +61,8 @@ def tokens(draft: str, line: Span, rest: Sequence[Span] = ()) -> list[Token]:
     Emphasis that is never closed, a lone backtick or dollar sign, is text.
     """
     spans = [line, *rest]
-    found = _Inline(draft, spans).scan()
-    return list(_clip(found, spans))
+    scanned = _Inline(draft, spans).scan()
+    return list(_clip(scanned, spans))
 
 
 class _Inline:
@@ -72,12 +72,12 @@ class _Inline:
         self.draft = draft
         self.start, self.end = spans[0][0], spans[-1][1]
         self.ticks = _tick_runs(draft, self.start, self.end)
-        self.found: list[Token] = []
+        self.tokens: list[Token] = []
         self.openers: dict[str, int] = {}
 
     def scan(self) -> list[Token]:
         self._scan(self.start, self.end, whole=False)
-        return self.found
+        return self.tokens
 
     def _scan(self, start: int, end: int, *, whole: bool) -> None:
         position = start
@@ -149,17 +149,17 @@ class _Inline:
         opener = self.openers.get(mark)
         if not before.isspace() and not inside_word and opener is not None:
             del self.openers[mark]
-            self.found[opener] = Token("open", self.found[opener].start, self.found[opener].end, whole)
+            self.tokens[opener] = Token("open", self.tokens[opener].start, self.tokens[opener].end, whole)
             self._add("close", left, right, whole)
             return
         word_before = mark[0] == "_" and before.isalnum()
         if not after.isspace() and not word_before:
-            self.openers[mark] = len(self.found)
+            self.openers[mark] = len(self.tokens)
         self._add("text", left, right, whole)
 
     def _add(self, kind: TokenKind, start: int, end: int, whole: bool) -> None:
         if start < end:
-            self.found.append(Token(kind, start, end, whole))
+            self.tokens.append(Token(kind, start, end, whole))
 
 
 def _kind(group: str, text: str) -> TokenKind:
@@ -186,10 +186,10 @@ def _tick_runs(draft: str, start: int, end: int) -> dict[int, list[int]]:
     return runs
 
 
-def _clip(found: Sequence[Token], spans: Sequence[Span]) -> Iterator[Token]:
+def _clip(tokens: Sequence[Token], spans: Sequence[Span]) -> Iterator[Token]:
     """Leaves out line ends and the container marks (`> `) between the lines of a block."""
     line = 0
-    for token in found:
+    for token in tokens:
         start = token.start
         while start < token.end:
             while spans[line][1] <= start and line + 1 < len(spans):

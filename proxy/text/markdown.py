@@ -142,13 +142,13 @@ class _Scanner:
         """None where the closer is missing; that is remembered: to look again each time is quadratic."""
         if closer in self.missing:
             return None
-        found = self.draft.find(closer, start)
-        if found < 0:
+        closing = self.draft.find(closer, start)
+        if closing < 0:
             self.missing.add(closer)
             return None
-        if found < line_end and self.draft[found + len(closer) : line_end].strip():
+        if closing < line_end and self.draft[closing + len(closer) : line_end].strip():
             return None
-        return found + len(closer)
+        return closing + len(closer)
 
     def _line(self, start: int, end: int, depth: int, marked: bool) -> Iterator[Block]:
         span = stripped(self.draft, start, end)

@@ -1,6 +1,7 @@
-"""What a text says, as words that compare: light stems, numbers, Chinese characters by their neighbours.
+"""Words of a text in a form that can be compared: stems, numbers, pairs of Chinese characters.
 
-Which of some documents share most with a claim.
+`uncovered` says which words of a text others do not contain; `nearest` which documents share most words with
+a text.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ _SAME = {"cannot": "not", "ca": "can", "wo": "will"}
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text at `text[start:end]`. It is the same as another with which it shares a key.
+    """A word of a text at `text[start:end]`. Two words are the same where they share a key.
 
-    `content` is False for a word that says nothing on its own (an article, an auxiliary, a pronoun).
-    Negations, numbers and quantities are content.
+    `content` is False for a function word (an article, an auxiliary, a pronoun). Negations, numbers and
+    quantities are content.
     """
 
     keys: tuple[str, ...]
@@ -55,15 +56,15 @@ class Word:
 def words(text: str) -> tuple[Word, ...]:
     """The words of a text, in order, in linear time.
 
-    A Chinese character goes by the pairs that it makes with its neighbours, so that two texts do not share a
-    word because they share a character; one that stands alone between others goes by itself.
+    A Chinese character has the pairs with its neighbours as keys, so that two texts do not share a word
+    because they share a character. One without a Chinese neighbour is its own key.
     """
-    found = [_word(match) for match in _TOKEN.finditer(text)]
-    return tuple(_paired(found, at) for at in range(len(found)))
+    single = [_word(match) for match in _TOKEN.finditer(text)]
+    return tuple(_paired(single, index) for index in range(len(single)))
 
 
 def uncovered(text: str, tellings: Iterable[str]) -> tuple[Word, ...]:
-    """The content words of `text` that the tellings together do not say as often as it does."""
+    """The content words of `text` that `tellings` together contain less often than `text` does."""
     needed = words(text)
     need = Counter(key for word in needed if word.content for key in word.keys)
     said = spoken(tellings)
@@ -71,7 +72,7 @@ def uncovered(text: str, tellings: Iterable[str]) -> tuple[Word, ...]:
 
 
 def spoken(tellings: Iterable[str]) -> Counter[str]:
-    """How often each word is said; a Chinese character counts alone, too."""
+    """How often each word occurs in the texts. Chinese characters also count alone."""
     said: Counter[str] = Counter()
     for telling in tellings:
         for word in words(telling):
@@ -94,15 +95,15 @@ def _word(match: re.Match[str]) -> Word:
     return Word((stem(key) if content else key,), match.start(), match.end(), content)
 
 
-def _paired(found: Sequence[Word], at: int) -> Word:
-    word = found[at]
+def _paired(words: Sequence[Word], index: int) -> Word:
+    word = words[index]
     if not _is_han(word):
         return word
     pairs = []
-    if at and _adjoin(found[at - 1], word):
-        pairs.append(found[at - 1].keys[0] + word.keys[0])
-    if at + 1 < len(found) and _adjoin(word, found[at + 1]):
-        pairs.append(word.keys[0] + found[at + 1].keys[0])
+    if index and _adjoin(words[index - 1], word):
+        pairs.append(words[index - 1].keys[0] + word.keys[0])
+    if index + 1 < len(words) and _adjoin(word, words[index + 1]):
+        pairs.append(word.keys[0] + words[index + 1].keys[0])
     return Word(tuple(pairs), word.start, word.end, content=True) if pairs else word
 
 
@@ -123,13 +124,13 @@ _TERM = re.compile(rf"[^\W{HAN}]+|[{HAN}]")
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """Documents by their numbers, as the words (of Chinese, the characters) in them."""
+    """Documents by number, each as the set of its words (in Chinese, its characters)."""
 
     words: Mapping[int, frozenset[str]]
     documents_with: Mapping[str, int]
 
     def to(self, text: str, k: int, but: Collection[int] = ()) -> list[int]:
-        """The numbers of at most k documents, ascending: those with most of the text's words, rare ones more.
+        """The numbers of the k documents that share most words with the text, ascending.
 
         A word of the text weighs by its inverse document frequency. `but` are left out.
         """
@@ -145,7 +146,7 @@ class Nearest:
 def nearest(texts: Mapping[int, str]) -> Nearest:
     """Documents, by their numbers."""
     words = {number: _terms(text) for number, text in texts.items()}
-    return Nearest(words, Counter(word for one in words.values() for word in one))
+    return Nearest(words, Counter(word for document in words.values() for word in document))
 
 
 def _terms(text: str) -> frozenset[str]:

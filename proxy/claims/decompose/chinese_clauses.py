@@ -62,12 +62,12 @@ def chinese_clauses(shown: RenderedClaim) -> Sequence[Clause]:
 
 def _stretches(shown: RenderedClaim) -> Sequence[Span]:
     """What stands between commas and semicolons outside of quotations, brackets and numbers."""
-    found, start = [], 0
-    for at, char in enumerate(shown.text):
-        if char in "，,；;" and not shown.whole[at]:
-            found.append((start, at))
-            start = at + 1
-    return [*found, (start, len(shown.text))]
+    stretches, start = [], 0
+    for index, char in enumerate(shown.text):
+        if char in "，,；;" and not shown.whole[index]:
+            stretches.append((start, index))
+            start = index + 1
+    return [*stretches, (start, len(shown.text))]
 
 
 def _lead(text: str, stretches: Sequence[Span]) -> tuple[str, int]:

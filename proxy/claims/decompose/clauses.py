@@ -40,10 +40,12 @@ def clauses(claim: Claim) -> tuple[Claim, ...]:
     text = rendered(claim) if len(claim.text) <= MAX_CHARS else None
     if text is None or text.text.endswith(("?", "？")):
         return ()
-    found = _SPLITTERS[language_of(text.text)](text)
-    if len(found) < 2 or uncovered(text.text, (clause.plain for clause in found)):
+    split = _SPLITTERS[language_of(text.text)](text)
+    if len(split) < 2 or uncovered(text.text, (clause.plain for clause in split)):
         return ()
-    return tuple(_part(claim, text, clause) for clause in sorted(found, key=lambda one: (one.start, one.end)))
+    return tuple(
+        _part(claim, text, clause) for clause in sorted(split, key=lambda clause: (clause.start, clause.end))
+    )
 
 
 def _part(claim: Claim, text: RenderedClaim, clause: Clause) -> Claim:
@@ -58,7 +60,7 @@ def _part(claim: Claim, text: RenderedClaim, clause: Clause) -> Claim:
 
 
 class ClauseExtractor:
-    """`protocols.Extractor` over `steps.clauses`: fast enough to stay on the event loop."""
+    """`protocols.Extractor` by the rules of `clauses`: fast enough to run on the event loop."""
 
     async def extract(self, claims: Sequence[Claim], question: str) -> Sequence[Extraction]:
         """One extraction per claim, in order, without any error. The question is not needed."""

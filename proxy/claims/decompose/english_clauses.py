@@ -36,21 +36,21 @@ from proxy.claims.rendered import RenderedClaim
 _MIN_CLAUSE = 2
 """Words."""
 _VAGUE = CONJUNCTIONS | {"of", "for", "with", "between", "about", "than"}
-"""Before a name: a relative pronoun behind it may stand for what comes before these."""
+"""After these a name may be part of a longer phrase, which the relative pronoun may stand for."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Where a clause begins: at word `at`, its own words from `own`, `carried` before them in `plain`."""
+    """Where a clause begins: at word `start`, its own words from `own`, `carried` before them in `plain`."""
 
-    at: int
+    start: int
     own: int
     carried: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """How the clause under way begins: a phrase before the subject, the subject, its first finite verb.
+    """How the current clause begins: a phrase before the subject, the subject, its first finite verb.
 
     `verb` is the index of that verb. `subject` is empty where there is none to carry.
     """
@@ -69,7 +69,7 @@ def english_clauses(shown: RenderedClaim) -> Sequence[Clause]:
 
 
 class _Splitter:
-    """One pass over the words, which looks at each conjunction once."""
+    """Splits in one pass over the words, looking at each conjunction once."""
 
     def __init__(self, read: English) -> None:
         self._read = read
@@ -77,19 +77,19 @@ class _Splitter:
 
     def clauses(self) -> Sequence[Clause]:
         cuts = self._cuts()
-        bounds = [*(cut.at for cut in cuts[1:]), len(self._words)]
-        found: list[Clause] = []
+        bounds = [*(cut.start for cut in cuts[1:]), len(self._words)]
+        clauses: list[Clause] = []
         for cut, end in zip(cuts, bounds, strict=True):
-            found += self._with_relative(cut, end)
-        return found
+            clauses += self._with_relative(cut, end)
+        return clauses
 
     def _cuts(self) -> list[_Cut]:
         cuts = [_Cut(0, 0, "")]
         opening = self._opening(0)
-        for at in range(_MIN_CLAUSE, len(self._words) - 1):
-            if opening is None or at <= opening.verb + 1 or at - cuts[-1].at < _MIN_CLAUSE:
+        for index in range(_MIN_CLAUSE, len(self._words) - 1):
+            if opening is None or index <= opening.verb + 1 or index - cuts[-1].start < _MIN_CLAUSE:
                 continue
-            cut = self._cut(cuts[-1], opening, at)
+            cut = self._cut(cuts[-1], opening, index)
             if cut is None:
                 continue
             cuts.append(cut)
@@ -99,37 +99,41 @@ class _Splitter:
             opening = _Opening(opening.lead, opening.subject, verb) if carried else own
         return cuts
 
-    def _cut(self, last: _Cut, opening: _Opening, at: int) -> _Cut | None:
+    def _cut(self, last: _Cut, opening: _Opening, index: int) -> _Cut | None:
         """The clause that begins at a word, if one does: behind a semicolon, with a subject or without."""
-        word, before = self._words[at], self._words[last.at : at]
+        word, before = self._words[index], self._words[last.start : index]
         if word.whole:
             return None
         if word.semicolon:
-            return self._behind_semicolon(at)
+            return self._behind_semicolon(index)
         if _reports(before):
             return None
         if word.comma and word.low in CONTRASTS and not _subordinate(before):
-            return _Cut(at, at + 1, opening.lead) if self._read.has_subject(at + 1, plural=True) else None
+            return (
+                _Cut(index, index + 1, opening.lead)
+                if self._read.has_subject(index + 1, plural=True)
+                else None
+            )
         if word.low not in CONJUNCTIONS:
             return None
         relative = _subordinate(before)
         apart = not relative or (word.comma and relative <= RELATIVES)
-        if apart and self._read.has_subject(at + 1, plural=word.comma):
-            return _Cut(at, at + 1, opening.lead)
-        carried = None if relative else self._carried(opening, at)
-        return _Cut(at, at + 1, carried) if carried else None
+        if apart and self._read.has_subject(index + 1, plural=word.comma):
+            return _Cut(index, index + 1, opening.lead)
+        carried = None if relative else self._carried(opening, index)
+        return _Cut(index, index + 1, carried) if carried else None
 
-    def _behind_semicolon(self, at: int) -> _Cut | None:
-        start = at + 1 if self._words[at].low in CONJUNCTIONS else at
+    def _behind_semicolon(self, index: int) -> _Cut | None:
+        start = index + 1 if self._words[index].low in CONJUNCTIONS else index
         opening = self._opening(start)
-        return _Cut(at, start, "") if opening and opening.verb > start else None
+        return _Cut(index, start, "") if opening and opening.verb > start else None
 
-    def _carried(self, opening: _Opening, at: int) -> str | None:
-        """What a clause that begins with its verb takes from the one before; None where it is none."""
-        verb = self._read.past_adverbs(at + 1)
+    def _carried(self, opening: _Opening, index: int) -> str | None:
+        """What a clause that begins with its verb takes from the one before, or None where it is none."""
+        verb = self._read.past_adverbs(index + 1)
         if not opening.subject or verb + 1 >= len(self._words):
             return None
-        before = self._words[opening.verb : at]
+        before = self._words[opening.verb : index]
         if any(word.low in MODALS or word.low.endswith(("n't", "n’t")) for word in before):
             return None
         word, next_word, first = self._words[verb], self._words[verb + 1], self._words[opening.verb]
@@ -140,18 +144,22 @@ class _Splitter:
             return subject
         if not (word.past or word.low in PAST_OR_PARTICIPLE):
             return None
-        if next_word.low == "by" and self._read.passive(opening.verb) and not self._words[at - 1].participle:
+        if (
+            next_word.low == "by"
+            and self._read.passive(opening.verb)
+            and not self._words[index - 1].participle
+        ):
             return f"{subject} {first.text}"
         past = first.past or first.low in PAST | PAST_OR_PARTICIPLE
         active = next_word.named or next_word.low in DETERMINERS or next_word.counts
         return subject if past and (active or word.low in INTRANSITIVE) else None
 
-    def _opening(self, at: int) -> _Opening | None:
+    def _opening(self, index: int) -> _Opening | None:
         """How the clause that begins at a word opens, or None where its subject can't be told."""
-        start = self._after_lead(at)
+        start = self._after_lead(index)
         if start is None or start >= len(self._words) or self._words[start].low in SCOPES:
             return None
-        lead = f"{self._read.slice(at, start)} " if self._words[at].low in LEADING else ""
+        lead = f"{self._read.slice(index, start)} " if self._words[index].low in LEADING else ""
         for verb in range(start, len(self._words)):
             word = self._words[verb]
             if word.colon:  # a label before the sentence proper
@@ -174,14 +182,14 @@ class _Splitter:
             return None
         return _Opening(lead, "" if there else self._read.between(start, verb), verb)
 
-    def _after_lead(self, at: int) -> int | None:
-        """The first word of the subject: behind a phrase or an adverb that a comma parts from it."""
-        first = self._words[at].low
-        if first in DISCOURSE and at + 1 < len(self._words) and self._words[at + 1].comma:
-            return at + 1
+    def _after_lead(self, start: int) -> int | None:
+        """The first word of the subject: after an introductory phrase or adverb with a comma behind it."""
+        first = self._words[start].low
+        if first in DISCOURSE and start + 1 < len(self._words) and self._words[start + 1].comma:
+            return start + 1
         if first not in LEADING:
-            return at
-        for index in range(at + 1, min(at + 12, len(self._words))):
+            return start
+        for index in range(start + 1, min(start + 12, len(self._words))):
             word = self._words[index]
             if word.comma and not word.text[0].isdigit():
                 return index
@@ -189,11 +197,11 @@ class _Splitter:
                 return None
         return None
 
-    def _past_relative(self, start: int, at: int) -> int | None:
-        """The main verb behind `, who ..., ` that begins at a word, or None where there is no such clause."""
-        if self._words[at].low not in RELATIVES or not self._relative_verb(start, at):
+    def _past_relative(self, start: int, pronoun: int) -> int | None:
+        """The main verb after the clause `, who ..., ` at a word, or None where there is no such clause."""
+        if self._words[pronoun].low not in RELATIVES or not self._antecedent(start, pronoun):
             return None
-        for index in range(at + 2, len(self._words) - 1):
+        for index in range(pronoun + 2, len(self._words) - 1):
             word = self._words[index]
             if word.low in SUBORDINATORS or word.semicolon:
                 return None
@@ -202,62 +210,66 @@ class _Splitter:
         return None
 
     def _with_relative(self, cut: _Cut, end: int) -> Sequence[Clause]:
-        """The clause, and the relative clause inside it or at its end as one of its own."""
+        """The clause, with a relative clause inside it or at its end split off as a clause of its own."""
         whole = self._clause(cut, end)
-        at = [index for index in range(cut.own + 1, end) if self._words[index].low in RELATIVES]
-        if len(at) != 1 or not self._words[at[0]].comma or _reports(self._words[cut.own : at[0]]):
+        pronouns = [index for index in range(cut.own + 1, end) if self._words[index].low in RELATIVES]
+        if len(pronouns) != 1:
             return [whole]
-        name = self._relative_verb(cut.own, at[0])
-        if name is None or end - at[0] <= _MIN_CLAUSE or _subordinate(self._words[cut.own : at[0]]):
+        pronoun = pronouns[0]
+        before = self._words[cut.own : pronoun]
+        if not self._words[pronoun].comma or _reports(before):
             return [whole]
-        rest = self._past_relative(cut.own, at[0])
-        main = any(self._read.finite(index) for index in range(cut.own, at[0])) or bool(cut.carried)
-        if rest is None and (not main or self._broken(at[0], end)):
+        name = self._antecedent(cut.own, pronoun)
+        if name is None or end - pronoun <= _MIN_CLAUSE or _subordinate(before):
+            return [whole]
+        rest = self._past_relative(cut.own, pronoun)
+        main = any(self._read.finite(index) for index in range(cut.own, pronoun)) or bool(cut.carried)
+        if rest is None and (not main or self._broken(pronoun, end)):
             return [whole]
         if rest is not None and (main or rest >= end):
             return [whole]
-        told = self._clause(_Cut(at[0], at[0] + 1, name), rest or end)
+        relative = self._clause(_Cut(pronoun, pronoun + 1, name), rest or end)
         if rest is None:
-            return [self._clause(cut, at[0]), told]
-        around = f"{self._clause(cut, at[0]).plain} {self._read.slice(rest, end, tail=True)}"
-        return [Clause(whole.start, whole.end, around), told]
+            return [self._clause(cut, pronoun), relative]
+        around = f"{self._clause(cut, pronoun).plain} {self._read.slice(rest, end, tail=True)}"
+        return [Clause(whole.start, whole.end, around), relative]
 
-    def _broken(self, at: int, end: int) -> bool:
+    def _broken(self, pronoun: int, end: int) -> bool:
         """Whether the relative clause that begins at a word may end before the sentence goes on."""
         return any(
             word.comma and word.low not in CONJUNCTIONS and self._read.finite(index)
-            for index, word in enumerate(self._words[at + 2 : end], at + 2)
+            for index, word in enumerate(self._words[pronoun + 2 : end], pronoun + 2)
         )
 
-    def _relative_verb(self, start: int, at: int) -> str | None:
-        """What a relative pronoun stands for, where a verb follows it and the name before it is sure."""
-        verb = self._read.past_adverbs(at + 1)
+    def _antecedent(self, start: int, pronoun: int) -> str | None:
+        """The name that a relative pronoun stands for, or None where that is unclear or no verb follows."""
+        verb = self._read.past_adverbs(pronoun + 1)
         if verb + 1 >= len(self._words):
             return None
-        told = self._words[verb].low
-        past = self._words[verb].past or told in PAST_OR_PARTICIPLE
-        sure = told in PRESENT | PAST or (self._words[at].low == "who" and past)
-        first = at
-        while first > start and (first == at or not self._words[first].comma):
+        verb_text = self._words[verb].low
+        past = self._words[verb].past or verb_text in PAST_OR_PARTICIPLE
+        sure = verb_text in PRESENT | PAST or (self._words[pronoun].low == "who" and past)
+        first = pronoun
+        while first > start and (first == pronoun or not self._words[first].comma):
             if not (self._words[first - 1].named or self._words[first - 1].low in NAME_LINKS):
                 break
             first -= 1
-        while first < at and self._words[first].low in NAME_LINKS - {"the"}:
+        while first < pronoun and self._words[first].low in NAME_LINKS - {"the"}:
             first += 1
         if self._words[first].comma and self._words[first - 1].named and first > start:
             return None  # `Newark, New Jersey, which`
-        names = [word for word in self._words[first:at] if word.named and word.low not in DETERMINERS]
+        names = [word for word in self._words[first:pronoun] if word.named and word.low not in DETERMINERS]
         before = self._words[first - 1].low if first > start else ""
-        plural = told in ("are", "were", "have", "do")
-        ambiguous = any(word.low == "of" for word in self._words[max(start, first - 1) : at])
+        plural = verb_text in ("are", "were", "have", "do")
+        ambiguous = any(word.low == "of" for word in self._words[max(start, first - 1) : pronoun])
         if not (sure and names) or ambiguous or plural or before in _VAGUE:
             return None
-        if self._read.text[self._words[at - 1].end : self._words[at].start].strip() != ",":
+        if self._read.text[self._words[pronoun - 1].end : self._words[pronoun].start].strip() != ",":
             return None
-        return self._read.text[self._words[first].start : self._words[at - 1].end]
+        return self._read.text[self._words[first].start : self._words[pronoun - 1].end]
 
     def _clause(self, cut: _Cut, end: int) -> Clause:
-        left, _ = self._read.stretch(cut.at, end)
+        left, _ = self._read.stretch(cut.start, end)
         own, right = self._read.stretch(cut.own, end, opened=True)
         plain = self._read.text[own:right].strip(EDGES)
         return Clause(left, right, f"{cut.carried.strip()} {plain}" if cut.carried.strip() else plain)
@@ -268,7 +280,7 @@ def _reports(words: Sequence[Word]) -> bool:
 
 
 def _subordinate(words: Sequence[Word]) -> frozenset[str]:
-    """The words that open a clause inside the one under way."""
+    """The words that open a subordinate clause."""
     reasons = {
         word.low
         for word, following in pairwise(words)

@@ -78,17 +78,17 @@ class English:
         self.text = shown.text
         self.words = _words(shown)
 
-    def finite(self, at: int) -> bool:
+    def finite(self, index: int) -> bool:
         """Whether a word is a finite verb: by the lists, or a past tense by what follows it."""
-        if at + 1 >= len(self.words):
+        if index + 1 >= len(self.words):
             return False
-        word, following = self.words[at], self.words[at + 1]
+        word, following = self.words[index], self.words[index + 1]
         if word.whole or word.named:
             return False
         if word.low in PRESENT | PAST | PAST_OR_PARTICIPLE | MODALS or word.low.endswith(("n't", "n’t")):
             return True
-        told = following.named or following.low in _BEHIND_VERBS
-        return word.past and (told or following.counts)
+        object_follows = following.named or following.low in _BEHIND_VERBS
+        return word.past and (object_follows or following.counts)
 
     def says_more(self, verb: int) -> bool:
         """Whether the clause goes on behind its verb, unlike `but tin is not` and `while lead does`."""
@@ -103,20 +103,20 @@ class English:
         """Whether a form of `be` and a participle stand here: `was founded`."""
         return self.words[verb].low in BE and self.words[self.past_adverbs(verb + 1)].participle
 
-    def has_subject(self, at: int, *, plural: bool) -> bool:
+    def has_subject(self, start: int, *, plural: bool) -> bool:
         """Whether a subject and its verb begin at a word.
 
         Without a comma before, `France and Germany are` may be one: only a pronoun or a singular tells.
         """
-        if at + 1 >= len(self.words):
+        if start + 1 >= len(self.words):
             return False
-        first = self.words[at]
+        first = self.words[start]
         if first.low in PRONOUNS and first.low not in DETERMINERS:
-            verb = self.past_adverbs(at + 1)
+            verb = self.past_adverbs(start + 1)
             return self.finite(verb) and self.says_more(verb)
         if not (first.named or first.low in DETERMINERS):
             return False
-        for index in range(at + 1, min(at + 1 + MAX_SUBJECT, len(self.words))):
+        for index in range(start + 1, min(start + 1 + MAX_SUBJECT, len(self.words))):
             word = self.words[index]
             if word.comma or word.semicolon or word.low in SUBORDINATORS | CONJUNCTIONS | PRONOUNS:
                 return False
@@ -124,13 +124,13 @@ class English:
                 return self.says_more(index)
         return False
 
-    def past_adverbs(self, at: int) -> int:
+    def past_adverbs(self, index: int) -> int:
         """The first word from here that is no adverb."""
-        while at + 1 < len(self.words) and (
-            self.words[at].low in ADVERBS or self.words[at].low.endswith("ly")
+        while index + 1 < len(self.words) and (
+            self.words[index].low in ADVERBS or self.words[index].low.endswith("ly")
         ):
-            at += 1
-        return at
+            index += 1
+        return index
 
     def between(self, start: int, verb: int) -> str:
         """What stands between its first word and the verb, with the quotation marks around it."""
@@ -153,10 +153,10 @@ class English:
             return 0, right
         return self.words[start].start - (self._opening_marks(start) if opened else 0), right
 
-    def _opening_marks(self, at: int) -> int:
+    def _opening_marks(self, index: int) -> int:
         """How many quotation marks and brackets open right before a word."""
-        start = self.words[at].start
-        gap = self.text[self.words[at - 1].end if at else 0 : start]
+        start = self.words[index].start
+        gap = self.text[self.words[index - 1].end if index else 0 : start]
         return len(gap) - len(gap.rstrip(_OPENERS))
 
     def _closing(self, end: int) -> int:
@@ -170,7 +170,9 @@ def _words(shown: RenderedClaim) -> Sequence[Word]:
     before = 0
     for match in _WORD.finditer(shown.text):
         gap = "".join(
-            char for at, char in enumerate(shown.text[before : match.start()], before) if not shown.whole[at]
+            char
+            for index, char in enumerate(shown.text[before : match.start()], before)
+            if not shown.whole[index]
         )
         start, end = match.span()
         words.append(Word(match.group(), start, end, shown.whole[start], "," in gap, ";" in gap, ":" in gap))

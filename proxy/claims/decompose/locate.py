@@ -41,14 +41,14 @@ def locate(triplet: Triplet, claim: Claim) -> Claim:
     A triplet that does not align has the whole claim's span.
     """
     plain = spelt(triplet)
-    found = aligned(triplet, claim)
-    if found.share < ALIGNED:
+    alignment = aligned(triplet, claim)
+    if alignment.share < ALIGNED:
         return replace(claim, plain=plain, triplet=triplet)
     return replace(
         claim,
-        start=claim.start + found.start,
-        end=claim.start + found.end,
-        text=claim.text[found.start : found.end],
+        start=claim.start + alignment.start,
+        end=claim.start + alignment.end,
+        text=claim.text[alignment.start : alignment.end],
         plain=plain,
         triplet=triplet,
     )
@@ -57,8 +57,8 @@ def locate(triplet: Triplet, claim: Claim) -> Claim:
 def aligned(triplet: Triplet, claim: Claim) -> Alignment:
     """How a triplet aligns with a claim, words of links' targets and formatting left out. Linear."""
     read = _words_of(claim.text)
-    told, head = set(spoken((triplet.relation, triplet.tail))), set(spoken((triplet.head,)))
-    start, end = _best_run([_gain(word, told, head) for word in read])
+    predicate, head = set(spoken((triplet.relation, triplet.tail))), set(spoken((triplet.head,)))
+    start, end = _best_run([_gain(word, predicate, head) for word in read])
     while end > start and not read[end - 1].content:  # what follows an "in" is not the triplet's
         end -= 1
     if start == end:
@@ -98,12 +98,12 @@ def _best_run(gains: Sequence[float]) -> Span:
     """The run with the highest sum, the first of equals; (0, 0) where none gains anything."""
     best, best_sum = (0, 0), 0.0
     start, total = 0, 0.0
-    for at, gain in enumerate(gains):
+    for index, gain in enumerate(gains):
         if total <= 0:
-            start, total = at, 0.0
+            start, total = index, 0.0
         total += gain
         if total > best_sum:
-            best, best_sum = (start, at + 1), total
+            best, best_sum = (start, index + 1), total
     return best
 
 

@@ -26,15 +26,15 @@ class LLMExtractor:
     """`protocols.Extractor` over any `protocols.LLM`, after RefChecker section 3.1.
 
     `sentences` go in one call; `concurrency` bounds the calls under way at once, over all `extract`s
-    together; `timeout` is that of one call, in seconds, waiting for a free place not counted. An answer in
-    which nothing can be read is asked for once more; sentences whose call fails have no parts and an error.
+    together. `timeout` is that of one call, in seconds, without waiting for a free place. An answer in which
+    nothing can be read is asked for once more. Sentences whose call fails have no parts and an error.
     `params` go with each call. A batch's usage stands with its first sentence.
 
     What differs from RefChecker: a sentence is itself the last of its parts wherever a triplet may have been
     lost, that is if a line of its answer could not be read, or if it has a content word that its triplets
-    together do not say as often as it does (`steps.content.uncovered`: numbers, names, negations, verbs,
-    all but articles, auxiliaries, prepositions and pronouns, by their stems). So nothing that was not looked
-    at is ever counted as borne out.
+    together do not say as often as it does (`proxy.text.words.uncovered`: numbers, names, negations, verbs,
+    all but articles, auxiliaries, prepositions and pronouns, by their stems). So nothing is
+    counted as supported that was not checked.
     """
 
     def __init__(
@@ -57,20 +57,20 @@ class LLMExtractor:
 
         Raises nothing. Cancelling it cancels every call.
         """
-        found = [_unasked(claim) for claim in claims]
-        asked = [at for at, extraction in enumerate(found) if extraction is None]
-        batches = [asked[at : at + self._sentences] for at in range(0, len(asked), self._sentences)]
+        extractions = [_unasked(claim) for claim in claims]
+        asked = [index for index, extraction in enumerate(extractions) if extraction is None]
+        batches = [asked[index : index + self._sentences] for index in range(0, len(asked), self._sentences)]
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
-                    self._batch([claims[at] for at in batch], question, _before(claims, batch[0]))
+                    self._batch([claims[index] for index in batch], question, _before(claims, batch[0]))
                 )
                 for batch in batches
             ]
         for batch, task in zip(batches, tasks, strict=True):
-            for at, extraction in zip(batch, task.result(), strict=True):
-                found[at] = extraction
-        return [extraction or Extraction() for extraction in found]
+            for index, extraction in zip(batch, task.result(), strict=True):
+                extractions[index] = extraction
+        return [extraction or Extraction() for extraction in extractions]
 
     async def _batch(self, claims: Sequence[Claim], question: str, context: str) -> Sequence[Extraction]:
         answer = await self._ask(claims, question, context)
@@ -113,7 +113,7 @@ class LLMExtractor:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What came of asking about a batch: a reading, or an error that says why there is none."""
+    """The outcome of one batch: a reading, or an error that says why there is none."""
 
     usage: Usage
     reading: Reading | None = None
@@ -121,7 +121,7 @@ class _Answer:
 
 
 def extraction(claim: Claim, triplets: Sequence[Triplet], malformed: int) -> Extraction:
-    """The triplets' parts in the order of the draft; behind them the claim itself where one may be lost."""
+    """The triplets' parts in the order of the draft, then the claim itself where a triplet may be lost."""
     if not triplets:
         return Extraction(malformed=malformed)
     parts = sorted((locate(triplet, claim) for triplet in triplets), key=lambda part: (part.start, part.end))
@@ -138,10 +138,10 @@ def _unasked(claim: Claim) -> Extraction | None:
     return None
 
 
-def _before(claims: Sequence[Claim], at: int) -> str:
+def _before(claims: Sequence[Claim], index: int) -> str:
     """The text that precedes a batch, as much of it as is shown."""
     text = ""
-    while at and len(text) < MAX_CONTEXT_CHARS:
-        at -= 1
-        text = f"{claims[at].plain[-MAX_CONTEXT_CHARS:]} {text}".strip()
+    while index and len(text) < MAX_CONTEXT_CHARS:
+        index -= 1
+        text = f"{claims[index].plain[-MAX_CONTEXT_CHARS:]} {text}".strip()
     return text

@@ -88,12 +88,12 @@ def read_line(line: str) -> tuple[Triplet, int | None] | None:
 
 
 class _Reading:
-    """The lines one after the other, and whose they are."""
+    """Reads an answer line by line, and assigns triplets to sentences."""
 
     def __init__(self, claims: Sequence[Claim]) -> None:
         self._claims = claims
         self._sections = [_Section() for _ in claims]
-        self._at: int | None = None
+        self._section: int | None = None
         self._strays = 0
         self._begun = False
         self._marked = False
@@ -101,11 +101,11 @@ class _Reading:
     def line(self, line: str) -> None:
         marker = _MARKER.fullmatch(line)
         if marker:
-            self._at = self._index(int(marker["number"]))
+            self._section = self._index(int(marker["number"]))
             self._begun = True
-            self._marked |= self._at is not None
+            self._marked |= self._section is not None
             line = marker["rest"].strip()
-            if self._at is not None and _same(line, self._claims[self._at].plain):
+            if self._section is not None and _same(line, self._claims[self._section].plain):
                 return
         if not line or _DECORATION.fullmatch(line):
             return
@@ -121,19 +121,19 @@ class _Reading:
             self.unreadable()
 
     def _put(self, triplet: Triplet, number: int | None) -> None:
-        at = self._at if number is None else self._index(number)
-        at = self._best(triplet) if at is None else at
-        if at is None:
+        section = self._section if number is None else self._index(number)
+        section = self._best(triplet) if section is None else section
+        if section is None:
             self.unreadable()
-        elif len(self._sections[at].triplets) < MAX_TRIPLETS:
-            self._sections[at].triplets.setdefault(_folded(triplet), triplet)
-        elif _folded(triplet) not in self._sections[at].triplets:
-            self._sections[at].malformed += 1
+        elif len(self._sections[section].triplets) < MAX_TRIPLETS:
+            self._sections[section].triplets.setdefault(_folded(triplet), triplet)
+        elif _folded(triplet) not in self._sections[section].triplets:
+            self._sections[section].malformed += 1
 
     def unreadable(self) -> None:
-        """Counts a line against the sentence that it stands under, or the first."""
+        """Counts a malformed line for the sentence that it stands under, or the first."""
         if self._sections:
-            self._sections[self._at or 0].malformed += 1
+            self._sections[self._section or 0].malformed += 1
 
     def done(self) -> Reading:
         triplets = tuple(tuple(section.triplets.values()) for section in self._sections)
@@ -148,14 +148,14 @@ class _Reading:
         self._strays += 1
         if self._strays > MAX_STRAYS:
             return None
-        shares = ((aligned(triplet, claim).share, -at) for at, claim in enumerate(self._claims))
-        share, at = max(shares, default=(0.0, 0))
-        return -at if share >= ALIGNED else None
+        shares = ((aligned(triplet, claim).share, -index) for index, claim in enumerate(self._claims))
+        share, index = max(shares, default=(0.0, 0))
+        return -index if share >= ALIGNED else None
 
 
 @dataclass(slots=True)
 class _Section:
-    """What is said of one sentence, its triplets by their folded words."""
+    """The triplets of one sentence, by their case-folded words, and the count of malformed ones."""
 
     triplets: dict[tuple[str, ...], Triplet] = field(default_factory=dict)
     malformed: int = 0
@@ -184,7 +184,7 @@ def _elements(inside: str) -> tuple[str, str, str] | None:
     separators = list(_SEPARATOR.finditer(inside))
     if len(separators) > _MAX_SEPARATORS:
         return None
-    found = [
+    divisions = [
         (inside[1 : first.start("close")], inside[first.end() + 1 : second.start("close")],
          inside[second.end() + 1 : -1])
         for first, second in combinations(separators, 2)
@@ -194,9 +194,9 @@ def _elements(inside: str) -> tuple[str, str, str] | None:
         and _pair(second["open"], inside[-1])
         and second.end() < len(inside) - 1
     ]  # fmt: skip
-    if len(found) != 1:
+    if len(divisions) != 1:
         return None
-    head, relation, tail = (" ".join(_ESCAPE.sub(r"\1", element).split()) for element in found[0])
+    head, relation, tail = (" ".join(_ESCAPE.sub(r"\1", element).split()) for element in divisions[0])
     sound = all(any(map(str.isalnum, element)) for element in (head, relation, tail))
     short = max(map(len, (head, relation, tail))) <= MAX_ELEMENT_CHARS
     return (head, relation, tail) if sound and short else None
