@@ -1,4 +1,4 @@
-"""What stands inside a block: text, what only formats it, and what must stay in one piece."""
+"""Inline Markdown: divides a block into text, formatting, code, LaTeX, links and citation markers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TokenKind = Literal["text", "code", "math", "url", "open", "close", "image", "br
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A stretch `draft[start:end]` of one kind. `whole`: it is part of a link's text, never to be divided."""
+    """A stretch `draft[start:end]` of one kind. `whole`: part of a link's text, which is never divided."""
 
     kind: TokenKind
     start: int
@@ -52,7 +52,7 @@ _MONEY = re.compile(
     rf"\$\d[\d,.]*(?:(?:{CITATION.pattern}){{0,20}}[ \t]+(?:[a-z]{{2,}}|[A-Z][a-z]+)"
     rf"|(?:{CITATION.pattern}|[^\x00-\x7f]))"
 )
-"""An amount and the words after it, before another dollar sign: `$5 and US$`."""
+"""An amount of money and words before another dollar sign (`$5 and US$`), which is no LaTeX."""
 
 
 def tokens(draft: str, line: Span, rest: Sequence[Span] = ()) -> list[Token]:
@@ -66,7 +66,7 @@ def tokens(draft: str, line: Span, rest: Sequence[Span] = ()) -> list[Token]:
 
 
 class _Inline:
-    """One pass over a block, then the delimiters paired."""
+    """Scans a block once and pairs emphasis on the way."""
 
     def __init__(self, draft: str, spans: Sequence[Span]) -> None:
         self.draft = draft
@@ -90,7 +90,7 @@ class _Inline:
             position = self._special(match, end, whole)
 
     def _special(self, match: re.Match[str], end: int, whole: bool) -> int:
-        """Adds what was matched; where to go on."""
+        """Adds what was matched. Returns where to go on."""
         kind, (left, right) = match.lastgroup or "", match.span()
         if match.group("label") is not None:
             self._link(match)
@@ -142,7 +142,7 @@ class _Inline:
         return closing + right - left
 
     def _emphasis(self, mark: str, left: int, right: int, whole: bool) -> None:
-        """Pairs a run with the last open run of the same kind; neither need nest with other kinds."""
+        """Pairs a run with the last open run of the same kind. Kinds need not nest."""
         before = self.draft[left - 1] if left > self.start else " "
         after = self.draft[right] if right < self.end else " "
         inside_word = mark[0] == "_" and before.isalnum() and after.isalnum()

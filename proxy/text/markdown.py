@@ -1,8 +1,8 @@
 """The blocks of a draft, Markdown as LLMs write it, by exact offsets.
 
-A line scanner, not a CommonMark parser: drafts are full of Markdown that the standard does not know
-(`1.标题`, `（1）`, tables without outer pipes, fences that are never closed), and all that matters here is
-where text stands that could be a claim. What is in no block is code, display LaTeX, a ruler, a definition.
+This is a line scanner, not a CommonMark parser. Drafts are full of Markdown that the standard does not know
+(`1.标题`, `（1）`, tables without outer pipes, fences that are never closed), and all that is needed here is
+where text stands that could be a claim. Code, display LaTeX, rulers and definitions are in no block.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def blocks(draft: str) -> list[Block]:
 
 
 class _Scanner:
-    """One pass over the lines. It remembers what a line's meaning depends on: the block it may continue."""
+    """Scans the lines once. Its state is the block that a line may continue."""
 
     def __init__(self, draft: str) -> None:
         self.draft = draft
@@ -93,7 +93,7 @@ class _Scanner:
         return len(self.draft) if end < 0 else end
 
     def _content(self, start: int, end: int) -> tuple[int, int, bool]:
-        """Where the text of a line starts, how deep it is quoted, whether a list mark stands before it."""
+        """Where a line's text starts, its depth of quotation, and whether a list mark stands before it."""
         depth, marked = 0, False
         if is_ruler(self.draft[start:end]):
             return start, depth, marked
@@ -107,7 +107,7 @@ class _Scanner:
         return start, depth, marked
 
     def _empty_item(self, start: int, end: int) -> re.Match[str] | None:
-        """`2.` alone on its line, unless nothing follows: then it is an answer."""
+        """`2.` alone on its line is an empty item, but in the last line it is an answer."""
         return _EMPTY_ITEM.match(self.draft, start, end) if end < len(self.draft) - 1 else None
 
     def _skip(self, line_start: int, start: int, end: int) -> int | None:
@@ -139,7 +139,7 @@ class _Scanner:
         return position
 
     def _after_closer(self, closer: str, start: int, line_end: int) -> int | None:
-        """None where the closer is missing; that is remembered: to look again each time is quadratic."""
+        """None where the closer is missing. Missing closers are remembered, to keep the scan linear."""
         if closer in self.missing:
             return None
         closing = self.draft.find(closer, start)
@@ -192,7 +192,7 @@ class _Scanner:
             yield Block("heading", (span,))
 
     def _row(self, span: Span, end: int) -> list[Block] | None:
-        """The line as a row of a table, none for the table's ruler, or None where it is no row."""
+        """The blocks of a table's line: none for the ruler. None where the line is no row."""
         line = self.draft[slice(*span)]
         if "|" not in line:
             self.in_table = False

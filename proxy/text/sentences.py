@@ -77,7 +77,7 @@ CITATION = re.compile(
     r"|\[(?:citation|cite|source|ref):[ ]?\d{1,3}\](?!\()"
     r"|\[\[[1-9]\d{0,2}\]\((?:[^\s()]|\([^\s()]{0,200}\)){1,2000}+\)\](?!\()"
 )
-"""One citation mark as models write them: `[1]`, `[1, 2]`, `[1-3]`, `【1】`, `[^1]`, `[[1](url)]`."""
+"""One citation marker as models write it: `[1]`, `[1, 2]`, `[1-3]`, `【1】`, `[^1]`, `[[1](url)]`."""
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 _WIDE_END = re.compile(
@@ -100,8 +100,8 @@ def sentence_spans(text: str) -> list[Span]:
     """Spans of the sentences of `text`, in order, disjoint, none empty or with white space at either end.
 
     Together they cover every character that is not white space. Blank lines always end a sentence, single
-    line ends never. A citation mark after the stop stays with the sentence it cites for. Linear in the length
-    of the text.
+    line ends never. A citation marker after the stop stays with the sentence it cites for. Linear in the
+    length of the text.
     """
     masked = _CITED_STOP.sub(_blank_citations, text)
     spans: list[Span] = []
@@ -131,7 +131,7 @@ def _blank_citations(match: re.Match[str]) -> str:
 
 
 def _wide_pieces(text: str) -> Iterator[Span]:
-    """Cuts at blank lines and Chinese sentence ends: what is left to Punkt."""
+    """The pieces between blank lines and Chinese sentence ends, for Punkt to split further."""
     start = 0
     for paragraph_end, next_paragraph in _paragraph_ends(text):
         for match in _WIDE_END.finditer(text, start, paragraph_end):
@@ -160,7 +160,7 @@ def _past_closers(text: str, start: int, end: int, limit: int) -> int:
 
 
 def _latin_spans(text: str, start: int, end: int) -> Iterator[Span]:
-    """Punkt's spans of one piece, stripped, those joined again that should not have been cut."""
+    """Punkt's spans of one piece, stripped; spans that belong together are joined again."""
     open_span: Span | None = None
     for window_start, window_end in _windows(text, start, end):
         for left, right in _PUNKT.span_tokenize(text[window_start:window_end]):
@@ -180,10 +180,10 @@ def _latin_spans(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[Span]:
-    """Bounded stretches for Punkt, which gives up on a long text after five seconds.
+    """Stretches of bounded length, since Punkt gives up on a long text after five seconds.
 
-    Punkt looks at one word to either side of a stop, so a cut between two words without a stop changes
-    nothing that it decides: what stands left and right of a cut is joined again.
+    Punkt looks at one word on either side of a stop, so a cut between two words without a stop changes none
+    of its decisions. The caller joins what a cut divided.
     """
     while end - start > _WINDOW:
         match = _SAFE_CUT.search(text, start + _WINDOW // 2, start + _WINDOW)
@@ -202,7 +202,7 @@ def _stripped(text: str, start: int, end: int) -> Span | None:
 
 
 def _belong_together(text: str, first: Span, second: Span) -> bool:
-    """Whether the stop at the end of `first` does not end a sentence, whatever Punkt's data say."""
+    """Whether the stop at the end of `first` ends no sentence, against Punkt's decision."""
     tail = text[max(first[0], first[1] - 24) : first[1]]
     following = text[second[0]]
     if not any(char.isalnum() for char in text[second[0] : second[1]]):
@@ -220,7 +220,7 @@ def _belong_together(text: str, first: Span, second: Span) -> bool:
 
 
 def _with_citations(text: str, spans: list[Span]) -> list[Span]:
-    """The spans with the marks after them, which were blanked for Punkt, given back."""
+    """The spans, extended over the citation markers after them, which were blanked for Punkt."""
     result: list[Span] = []
     for start, end in spans:
         match = _TRAILING_CITATIONS.match(text, end)
