@@ -16,7 +16,7 @@ _ITEM_GAP = 3
 """Characters between two claims from which on a list mark stands between them (`\\n- `)."""
 
 _WORD = re.compile(r"\w+")
-_LEANS = re.compile(
+_NEEDS_CONTEXT = re.compile(
     r"(?:(?:however|moreover|furthermore|additionally|also|but|and|then|later|today|still|thus"
     r"|therefore|overall|in addition|in fact|for example|for instance|as a result|instead|finally|meanwhile"
     r"|similarly|yet|so),? )?"
@@ -26,7 +26,7 @@ _LEANS = re.compile(
     r"|title|author|character|species|aircraft|ship)(?! (?:of|in|that|who|which)\b))(?![\w-])",
     re.I,
 )
-_LEANS_ZH = re.compile(
+_NEEDS_CONTEXT_ZH = re.compile(
     r"(?:但是?|而且?|因此|所以|同时|此外|另外|然后|后来|不过|然而|并且?|例如|比如)?[，,]?"
     r"(?:它|他|她|这|该|其(?!他人)|此(?!外)|两者|二者|前者|后者|上述|本[书片剧曲文市国校])"
 )
@@ -50,8 +50,8 @@ _VERBLESS_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What the reply has said so far that a later claim may lean on."""
+class _PriorClaims:
+    """What of the claims before a later claim may need as its context."""
 
     standing: str = ""
     lead_in: str = ""
@@ -62,24 +62,25 @@ class _Told:
 
 
 def contexts(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
-    """Per claim what it needs to be understood alone: empty for one that stands alone.
+    """The context that each claim needs to be understood; empty for a claim that stands alone.
 
-    A claim leans if it starts with a pronoun or the like or is a fragment (`Paris.`). It gets the nearest
-    earlier claim of the reply that stands alone, failing that the user's question. An item of a list gets
-    the list's lead-in, a row of a table the table's header. At most 300 characters, in whole words.
+    A claim needs context if it starts with a pronoun or the like, or is a fragment (`Paris.`). Its context is
+    the nearest earlier claim of the reply that stands alone, otherwise the user's question. An item of a list
+    gets the sentence that introduces the list, a row of a table the table's header. At most 300 characters,
+    in whole words.
     """
     fallback = shortened(" ".join(question.split()), _MAX_CONTEXT)
     result: list[str] = []
-    told = _Told()
+    prior_claims = _PriorClaims()
     for claim in claims:
-        told = _moved(told, claim)
-        result.append(_context(told, claim, fallback))
-        told = _after(told, claim)
+        prior_claims = _moved(prior_claims, claim)
+        result.append(_context(prior_claims, claim, fallback))
+        prior_claims = _after(prior_claims, claim)
     return tuple(result)
 
 
 def query(claim: Claim, context: str) -> str:
-    """What the corpus is searched for: the context of a claim and the claim, at most 2,000 characters."""
+    """The search query for a claim: its context and the claim, at most 2,000 characters."""
     return shortened(f"{context} {claim.plain}" if context else claim.plain, _MAX_QUERY)
 
 
@@ -94,7 +95,7 @@ def shortened(text: str, limit: int) -> str:
 def needs_context(plain: str) -> bool:
     """Whether a claim can't be understood without what came before it."""
     text = plain.lstrip("\"'“‘「『（([ ")
-    return bool(_LEANS.match(text) or _LEANS_ZH.match(text)) or _is_fragment(text)
+    return bool(_NEEDS_CONTEXT.match(text) or _NEEDS_CONTEXT_ZH.match(text)) or _is_fragment(text)
 
 
 def _is_fragment(text: str) -> bool:
@@ -107,48 +108,56 @@ def _is_fragment(text: str) -> bool:
     return words < _VERBLESS_WORDS and not verb.search(text)
 
 
-def _moved(told: _Told, claim: Claim) -> _Told:
-    """Whether the claim goes on with the list, told by the characters between it and the claim before."""
-    gap = claim.start - told.end
-    if told.lead_in and gap >= _ITEM_GAP:
-        return replace(told, in_list=True, head="")
+def _moved(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
+    """Tells from the characters between two claims whether a list begins, goes on or ends."""
+    gap = claim.start - prior_claims.end
+    if prior_claims.lead_in and gap >= _ITEM_GAP:
+        return replace(prior_claims, in_list=True, head="")
     if gap > 1:
-        return replace(told, in_list=False, lead_in=told.lead_in if told.lead_in and not told.in_list else "")
-    return told
+        return replace(
+            prior_claims,
+            in_list=False,
+            lead_in=prior_claims.lead_in if prior_claims.lead_in and not prior_claims.in_list else "",
+        )
+    return prior_claims
 
 
-def _context(told: _Told, claim: Claim, fallback: str) -> str:
+def _context(prior_claims: _PriorClaims, claim: Claim, fallback: str) -> str:
     if is_row(claim):
         return (
-            shortened(told.header or told.lead_in or told.standing, _MAX_CONTEXT) if claim.checkable else ""
+            shortened(prior_claims.header or prior_claims.lead_in or prior_claims.standing, _MAX_CONTEXT)
+            if claim.checkable
+            else ""
         )
-    if told.in_list:
-        lead_in = told.lead_in if _says_something(told.lead_in) else fallback
-        head = told.head if told.head and needs_context(claim.plain) else ""
+    if prior_claims.in_list:
+        lead_in = prior_claims.lead_in if _says_something(prior_claims.lead_in) else fallback
+        head = prior_claims.head if prior_claims.head and needs_context(claim.plain) else ""
         return shortened(f"{lead_in} {head}".strip(), _MAX_CONTEXT)
     if not needs_context(claim.plain):
         return ""
-    return shortened(told.standing, _MAX_CONTEXT) or fallback
+    return shortened(prior_claims.standing, _MAX_CONTEXT) or fallback
 
 
-def _after(told: _Told, claim: Claim) -> _Told:
-    """What is known once the claim was said."""
+def _after(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
+    """The state after a claim."""
     plain, end = claim.plain, claim.end
     if is_row(claim):
-        return replace(told, header=told.header if claim.checkable else plain, end=end)
-    told = replace(told, header="", end=end)
-    if told.in_list:
-        return replace(told, head=told.head or plain)
+        return replace(prior_claims, header=prior_claims.header if claim.checkable else plain, end=end)
+    prior_claims = replace(prior_claims, header="", end=end)
+    if prior_claims.in_list:
+        return replace(prior_claims, head=prior_claims.head or plain)
     if plain.endswith((":", "：")):
-        context = f"{told.standing} " if needs_context(plain) or han_count(plain) in range(1, 12) else ""
-        told = replace(told, lead_in=shortened(f"{context}{plain}".strip(), _MAX_CONTEXT))
+        context = (
+            f"{prior_claims.standing} " if needs_context(plain) or han_count(plain) in range(1, 12) else ""
+        )
+        prior_claims = replace(prior_claims, lead_in=shortened(f"{context}{plain}".strip(), _MAX_CONTEXT))
     if claim.checkable and not needs_context(plain):
-        told = replace(told, standing=plain)
-    return told
+        prior_claims = replace(prior_claims, standing=plain)
+    return prior_claims
 
 
 def _says_something(lead_in: str) -> bool:
-    """Whether a lead-in names its subject, unlike `Here are the main points:`."""
+    """Whether the introduction of a list names its subject, unlike `Here are the main points:`."""
     if has_han(lead_in):
         return han_count(_SAYS_NOTHING_ZH.sub("", lead_in)) > 1
     return any(word not in _SAYS_NOTHING for word in _WORD.findall(lead_in.lower()))
