@@ -147,9 +147,8 @@ def _after(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
     if prior_claims.in_list:
         return replace(prior_claims, head=prior_claims.head or plain)
     if plain.endswith((":", "：")):
-        context = (
-            f"{prior_claims.standing} " if needs_context(plain) or han_count(plain) in range(1, 12) else ""
-        )
+        introduced = needs_context(plain) or han_count(plain) in range(1, 12)
+        context = f"{prior_claims.standing} " if introduced else ""
         prior_claims = replace(prior_claims, lead_in=shortened(f"{context}{plain}".strip(), _MAX_CONTEXT))
     if claim.checkable and not needs_context(plain):
         prior_claims = replace(prior_claims, standing=plain)
