@@ -61,7 +61,7 @@ def chinese_clauses(shown: RenderedClaim) -> Sequence[Clause]:
 
 
 def _stretches(shown: RenderedClaim) -> Sequence[Span]:
-    """What stands between commas and semicolons outside of quotations, brackets and numbers."""
+    """The spans between commas and semicolons that are outside quotations, brackets and numbers."""
     stretches, start = [], 0
     for index, char in enumerate(shown.text):
         if char in "，,；;" and not shown.whole[index]:
@@ -71,7 +71,7 @@ def _stretches(shown: RenderedClaim) -> Sequence[Span]:
 
 
 def _lead(text: str, stretches: Sequence[Span]) -> tuple[str, int]:
-    """A phrase of time or place before the subject, with its comma, and where the subject is looked for."""
+    """A phrase of time or place before the subject, with its comma, and the stretch that has the subject."""
     start, end = stretches[0]
     if len(stretches) > 1 and CHINESE_LEAD.fullmatch(text[start:end].strip()):
         return f"{text[start:end].strip()}，", 1
@@ -79,7 +79,7 @@ def _lead(text: str, stretches: Sequence[Span]) -> tuple[str, int]:
 
 
 def _subject(stretch: str) -> tuple[str, str]:
-    """What stands before the first verb, and that verb; empty where it can't be told."""
+    """The text before the first verb, and that verb; empty where there is no clear subject."""
     match = _VERB.search(stretch.strip())
     subject = stretch.strip()[: match.start()].strip() if match else ""
     subject = re.sub(rf"{CHINESE_LINKS}+$", "", subject)
@@ -89,9 +89,9 @@ def _subject(stretch: str) -> tuple[str, str]:
 
 
 def _carried(stretch: str, lead: str, subject: str, verb: str) -> tuple[str | None, str]:
-    """What a stretch that is a clause takes from those before it, None where it is none; and the subject for
-    those behind it, empty where that is no longer sure. Of `X的Y` it is not sure whether X or Y goes on; one
-    with a date in it may hold for all stretches.
+    """What a clause takes from the stretches before it, or None where the stretch is no clause.
+
+    And the subject for the stretches after it, empty where it is unclear: after `X的Y` it may be X or Y.
     """
     if _PRONOUN_FIRST.match(stretch):
         return lead, "" if _OTHERS_OWN.match(stretch) else subject

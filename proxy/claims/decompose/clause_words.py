@@ -1,4 +1,4 @@
-"""The closed word lists by which clauses are told apart. What is in none of them divides nothing.
+"""Closed word lists for finding clauses. A word in none of them never begins a clause.
 
 What the splitters of both languages make: clauses.
 """
@@ -25,7 +25,7 @@ PAST = frozenset(
     chose swam threw flew stole
     """.split()
 )
-"""Forms that can be nothing but a past tense."""
+"""Forms that are always a past tense."""
 PAST_OR_PARTICIPLE = frozenset(
     """
     won made led held built sold found found lost left taught brought bought fought sent spent kept met paid
@@ -38,7 +38,7 @@ INTRANSITIVE = frozenset(
     remained continued joined competed attended resigned participated collaborated
     """.split()
 )
-"""Past tenses that are seldom participles of a passive."""
+"""Past tenses that are rarely participles of a passive."""
 NO_VERBS = frozenset("need speed seed breed feed weed deed reed indeed hundred sacred red bed shed".split())
 
 ADVERBS = frozenset(
@@ -54,14 +54,14 @@ DISCOURSE = frozenset(
     """.split()
 )
 LEADING = frozenset("in on at during after before from by under throughout following within between".split())
-"""Prepositions that open a phrase before the subject; what it says holds for all that follows."""
+"""Prepositions that open a phrase before the subject; the phrase belongs to all clauses after it."""
 SCOPES = frozenset(
     """
     if unless when whenever once until till assuming whether because since as although though while whereas
     given according despite provided suppose had should were with without to for like unlike not only
     """.split()
 )
-"""First words of a sentence that is left whole: what they open may hold for all clauses or for one."""
+"""First words of a sentence that stays whole: the phrase may belong to all clauses or to one."""
 SUBORDINATORS = frozenset(
     """
     that which who whom whose where when whenever if because unless until whether how what why while whereas
@@ -76,7 +76,7 @@ REPORTING = frozenset(
     stated note notes noted denied denies deny allege alleged alleges rumored rumoured doubt doubts
     """.split()
 )
-"""What is told behind one of them is told by someone: it is no statement of the reply's own."""
+"""Verbs of reporting: what follows is someone else's statement, not the reply's."""
 MODALS = frozenset("can could will would may might must shall should did does do cannot".split())
 RELATIVES = frozenset({"who", "which"})
 CONTRASTS = frozenset("while whereas although though".split())
@@ -116,7 +116,7 @@ CHINESE_LEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A stretch `start:end` of a sentence's plain text, and what it says when it stands alone."""
+    """A stretch `start:end` of a sentence's plain text; `plain` is its wording when it stands alone."""
 
     start: int
     end: int

@@ -1,11 +1,9 @@
-"""A sentence to its clauses, by rule: no model. What can't be told apart for sure stays together.
+"""Splits a sentence into clauses by rule, without a model. In doubt a sentence stays whole.
 
-RefChecker (section 3.1) weighs triplets against sub-sentences, which it has an LLM write. Here a sub-sentence
-is a clause of the sentence: a semicolon, a conjunction or a relative pronoun parts it from the one before,
-and one without a subject of its own takes that of the sentence. Nothing is parted that stands in the scope of
-something said once: a condition, a report ("he claimed that"), a modal verb, a disjunction.
-
-The extractor that needs no model: sentences by clause.
+RefChecker (section 3.1) compares triplets with sub-sentences, which an LLM writes. Here a sub-sentence is a
+clause: it begins at a semicolon, a conjunction or a relative pronoun, and one without a subject of its own
+takes that of the sentence. A sentence is not split where one expression governs several clauses: a condition,
+a report ("he claimed that"), a modal verb, a disjunction.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from proxy.text.words import uncovered
 from proxy.types import Claim, Extraction, Language
 
 MAX_CHARS = 2_000
-"""A longer sentence is left whole."""
+"""A longer sentence stays whole."""
 
 _SPLITTERS: Mapping[Language, Callable[[RenderedClaim], Sequence[Clause]]] = {
     "en": english_clauses,
@@ -31,7 +29,7 @@ _SPLITTERS: Mapping[Language, Callable[[RenderedClaim], Sequence[Clause]]] = {
 
 
 def clauses(claim: Claim) -> tuple[Claim, ...]:
-    """The clauses of a sentence in the order of the draft, at least two, or () where it is a claim as it is.
+    """The clauses of a sentence in the order of the draft, at least two, or () where it stays whole.
 
     `start` and `end` are a span of the draft inside the claim's, `text` is the draft there; `plain` stands
     alone: with the subject, and the phrase before it, that the clause shares. The `plain`s together say each

@@ -1,4 +1,4 @@
-"""An English sentence as its words: which are finite verbs, where a subject begins."""
+"""The words of an English sentence: which are finite verbs, and where a subject begins."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from proxy.claims.rendered import RenderedClaim
 from proxy.text.words import Span
 
 EDGES = " ,;—–"
-"""What joins clauses and belongs to neither."""
+"""Characters between clauses that belong to neither."""
 MAX_SUBJECT = 8
-"""Words."""
+"""The longest subject, in words."""
 _WORD = re.compile(r"\w(?:[\w'’.-]*\w)?")
 _OPENERS = "\"'“‘(["
 _PARTICIPLES = PAST_OR_PARTICIPLE | {"born", "known", "drawn", "shown"}
@@ -37,7 +37,11 @@ _BEHIND_VERBS = DETERMINERS | PREPOSITIONS | PRONOUNS | {"him", "them", "us"}
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word at `start:end`. Punctuation stands right before it, outside of quotations and such."""
+    """A word at `start:end`.
+
+    `comma`, `semicolon` and `colon`: it stands right before the word. `whole`: the word is in a quotation or
+    the like, which is never split.
+    """
 
     text: str
     start: int
@@ -57,12 +61,12 @@ class Word:
 
     @property
     def past(self) -> bool:
-        """Whether it ends as a past tense or a participle does."""
+        """Whether it ends like a past tense or a participle."""
         return self.low.endswith("ed") and len(self.text) > 3 and not self.named and self.low not in NO_VERBS
 
     @property
     def participle(self) -> bool:
-        """Whether it can be one."""
+        """Whether it can be a participle."""
         return self.past or self.low.endswith("en") or self.low in _PARTICIPLES
 
     @property
@@ -72,7 +76,7 @@ class Word:
 
 
 class English:
-    """The text and its words. Indices are those of words."""
+    """A sentence's text and its words. Indices count words."""
 
     def __init__(self, shown: RenderedClaim) -> None:
         self.text = shown.text
@@ -91,7 +95,7 @@ class English:
         return word.past and (object_follows or following.counts)
 
     def says_more(self, verb: int) -> bool:
-        """Whether the clause goes on behind its verb, unlike `but tin is not` and `while lead does`."""
+        """Whether the clause goes on after its verb, unlike `but tin is not` and `while lead does`."""
         if verb + 1 >= len(self.words):
             return False
         negated = self.words[verb + 1].low == "not"
@@ -100,7 +104,7 @@ class English:
         return verb + 1 + negated < len(self.words)
 
     def passive(self, verb: int) -> bool:
-        """Whether a form of `be` and a participle stand here: `was founded`."""
+        """Whether a form of `be` and a participle begin at a word: `was founded`."""
         return self.words[verb].low in BE and self.words[self.past_adverbs(verb + 1)].participle
 
     def has_subject(self, start: int, *, plural: bool) -> bool:
@@ -125,7 +129,7 @@ class English:
         return False
 
     def past_adverbs(self, index: int) -> int:
-        """The first word from here that is no adverb."""
+        """The first word from `index` on that is not an adverb."""
         while index + 1 < len(self.words) and (
             self.words[index].low in ADVERBS or self.words[index].low.endswith("ly")
         ):
@@ -133,20 +137,20 @@ class English:
         return index
 
     def between(self, start: int, verb: int) -> str:
-        """What stands between its first word and the verb, with the quotation marks around it."""
+        """The text from the word `start` to before the verb, with the quotation marks around it."""
         if verb == start:
             return ""
         left = self.words[start].start - self._opening_marks(start)
         return self.text[left : self.words[verb - 1].end + self._closing(verb)]
 
     def slice(self, start: int, end: int, *, tail: bool = False) -> str:
-        """The words from `start` on; with the comma behind them, unless they are a `tail`."""
+        """The text of the words `start:end`, with the comma after them unless they are a `tail`."""
         left, right = self.stretch(start, end)
         comma = not tail and end < len(self.words) and self.words[end].comma
         return f"{self.text[left:right].rstrip()}{',' * comma}"
 
     def stretch(self, start: int, end: int, *, opened: bool = False) -> Span:
-        """Where the words stand; with the marks that open before them (`opened`), and what closes behind."""
+        """The span of the words, with the marks that close after them and, if `opened`, open before them."""
         last = end == len(self.words)
         right = len(self.text) if last else self.words[end - 1].end + self._closing(end)
         if start == 0:
@@ -154,13 +158,13 @@ class English:
         return self.words[start].start - (self._opening_marks(start) if opened else 0), right
 
     def _opening_marks(self, index: int) -> int:
-        """How many quotation marks and brackets open right before a word."""
+        """The number of quotation marks and brackets that open right before a word."""
         start = self.words[index].start
         gap = self.text[self.words[index - 1].end if index else 0 : start]
         return len(gap) - len(gap.rstrip(_OPENERS))
 
     def _closing(self, end: int) -> int:
-        """How many characters behind the word before `end` are still its own: a bracket, a percent sign."""
+        """How many characters after the word before `end` belong to it: a bracket, a percent sign."""
         gap = self.text[self.words[end - 1].end : self.words[end].start]
         return len(gap.rstrip(_OPENERS).rstrip(EDGES)) if gap.strip() else 0
 

@@ -1,10 +1,10 @@
-"""What an LLM is asked to take sentences apart, in English and in Chinese.
+"""The prompts that ask an LLM to split sentences into triplets, in English and in Chinese.
 
 The task is that of RefChecker's extractor (section 3.1): triplets of subject, relation and object, each fact
 once, none the reverse of another, right or wrong alike, with the question to complete bare answers. What
 differs: the wording and the examples are our own. Sentences are numbered and answered by number, so that each
-triplet is tied to one; relations and objects keep the sentence's words, negations and numbers, so that what
-the triplets leave out can be seen; and all that comes from outside stands between marks that it can't close.
+triplet belongs to one. Relations and objects keep the sentence's words, negations and numbers, so that what
+the triplets leave out can be seen. All material from outside stands between delimiters that it can't contain.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from proxy.types import Json, Language
 MAX_QUESTION_CHARS = 4_000
 MAX_CONTEXT_CHARS = 1_000
 MAX_QUOTED_ANSWER_CHARS = 4_000
-"""Code points: of the question its beginning is shown, of the text before the sentences its end, of an
-answer that the model is shown again its beginning. Sentences are never cut."""
+"""Bounds in code points. The question is cut at its end, the text before the sentences at its beginning, an
+answer that the model is shown again at its end. Sentences are never cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPrompt:
-    """One language's wording. The parts are shown in the order of the fields, empty ones left out."""
+    """One language's wording. The parts are shown in the order of the fields, without empty ones."""
 
     instruction: str
     examples: str
@@ -47,7 +47,7 @@ class ExtractionPrompt:
         return [{"role": "user", "content": text}]
 
     def again(self, messages: list[Json], answer: str) -> list[Json]:
-        """The messages that ask once more after an answer that could not be read."""
+        """The messages that ask once more, after an unreadable answer."""
         if not answer.strip():  # several providers refuse an empty turn
             return messages
         return [

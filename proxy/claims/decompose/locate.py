@@ -1,8 +1,8 @@
-"""Where in its sentence a triplet stands.
+"""Finds the part of a sentence that a triplet stands for.
 
 After RefChecker's localiser, which slides windows over token embeddings for each element of a triplet. What
-differs: words are compared, not embeddings, so no model is needed, and one span comes out for the whole
-triplet, the one that gains most by the words it shares with it and loses least by those it does not.
+differs: words are compared, not embeddings, so no model is needed. And there is one span for the whole
+triplet: the run of words with the highest sum of gains.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from proxy.text.words import Span, Word, spoken, words
 from proxy.types import Claim, Triplet
 
 ALIGNED = 0.5
-"""Share of a triplet's content that a sentence must have for the triplet to be tied to a place in it."""
+"""The share of a triplet's content words that a sentence must have for the triplet to align with it."""
 
 _TOLD, _HEAD, _SHARED, _OTHER, _GAP = 1.0, 0.5, 0.1, -0.05, -0.5
-"""What a word gains: of relation or object, of the subject (it may stand far off), an empty word that is
-shared, an empty word and a content word that are not."""
+"""The gain of a word: of the relation or object; of the subject (it may stand far away); a shared function
+word; a function word and a content word that are not shared."""
 
 _WIDE = re.compile(f"[{CJK}{WIDE_PUNCTUATION}“”‘’]")
 
@@ -36,7 +36,7 @@ class Alignment:
 
 
 def locate(triplet: Triplet, claim: Claim) -> Claim:
-    """The part of a claim that a triplet is: its span of the draft, and the triplet spelt out as `plain`.
+    """The claim of a triplet: its span of the draft, and the triplet as a sentence in `plain`.
 
     A triplet that does not align has the whole claim's span.
     """
@@ -55,7 +55,7 @@ def locate(triplet: Triplet, claim: Claim) -> Claim:
 
 
 def aligned(triplet: Triplet, claim: Claim) -> Alignment:
-    """How a triplet aligns with a claim, words of links' targets and formatting left out. Linear."""
+    """How a triplet aligns with a claim, without link targets and formatting. Linear."""
     read = _words_of(claim.text)
     predicate, head = set(spoken((triplet.relation, triplet.tail))), set(spoken((triplet.head,)))
     start, end = _best_run([_gain(word, predicate, head) for word in read])
@@ -70,7 +70,7 @@ def aligned(triplet: Triplet, claim: Claim) -> Alignment:
 
 
 def spelt(triplet: Triplet) -> str:
-    """The triplet as a sentence: with a space between its elements but where Chinese meets."""
+    """The triplet as a sentence: its elements joined by spaces, but not between Chinese characters."""
     text = triplet.head
     for element in (triplet.relation, triplet.tail):
         text += element if _wide(text[-1:]) or _wide(element[:1]) else f" {element}"
@@ -95,7 +95,7 @@ def _gain(word: Word, told: set[str], head: set[str]) -> float:
 
 
 def _best_run(gains: Sequence[float]) -> Span:
-    """The run with the highest sum, the first of equals; (0, 0) where none gains anything."""
+    """The run with the highest sum, the first of equals; (0, 0) where no sum is above 0."""
     best, best_sum = (0, 0), 0.0
     start, total = 0, 0.0
     for index, gain in enumerate(gains):

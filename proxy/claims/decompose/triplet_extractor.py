@@ -1,4 +1,4 @@
-"""The extractor that asks an LLM for triplets, several sentences a call. See `prompts` for what it asks."""
+"""The extractor that asks an LLM for triplets, several sentences per call (see `extraction_prompts`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from proxy.types import Chat, Claim, Extraction, Triplet, Usage
 
 PARAMS: Mapping[str, object] = {"temperature": 0, "max_tokens": 2048}
 MAX_SENTENCE_CHARS = 4_000
-"""A longer sentence is not taken apart."""
+"""A longer sentence is not split."""
 _ASKED_AT_MOST = 2
 _MAX_ERROR_CHARS = 500
 
@@ -53,7 +53,7 @@ class LLMExtractor:
         self._params = dict(params)
 
     async def extract(self, claims: Sequence[Claim], question: str) -> Sequence[Extraction]:
-        """One extraction per claim, in order; none is asked for of one that is not checkable.
+        """One extraction per claim, in order. The model is not asked about claims that are not checkable.
 
         Raises nothing. Cancelling it cancels every call.
         """
@@ -130,7 +130,7 @@ def extraction(claim: Claim, triplets: Sequence[Triplet], malformed: int) -> Ext
 
 
 def _unasked(claim: Claim) -> Extraction | None:
-    """What is known of a claim without asking, or None where the model has to be asked."""
+    """The extraction of a claim where the model need not be asked, else None."""
     if not claim.checkable:
         return Extraction()
     if len(claim.plain) > MAX_SENTENCE_CHARS:
@@ -139,7 +139,7 @@ def _unasked(claim: Claim) -> Extraction | None:
 
 
 def _before(claims: Sequence[Claim], index: int) -> str:
-    """The text that precedes a batch, as much of it as is shown."""
+    """The end of the text before a batch, as much as the prompt shows."""
     text = ""
     while index and len(text) < MAX_CONTEXT_CHARS:
         index -= 1

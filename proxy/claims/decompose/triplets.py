@@ -1,4 +1,4 @@
-"""What an extractor LLM answers, read strictly: `[n]` for a sentence, then a triplet a line.
+"""Reads the answer of an extractor LLM strictly: `[n]` for a sentence, then one triplet per line.
 
 Nothing is evaluated. A line that can be read in no way, or in more than one, is skipped and counted.
 """
@@ -14,9 +14,9 @@ from proxy.claims.decompose.locate import ALIGNED, aligned
 from proxy.types import Claim, Triplet
 
 MAX_TRIPLETS = 50
-"""Of one sentence; what comes after them is malformed."""
+"""Per sentence. Further triplets count as malformed."""
 MAX_STRAYS = 100
-"""Triplets without a sentence's number that are looked for in all sentences; each costs an alignment."""
+"""Triplets without a sentence's number that are aligned with all sentences; each alignment costs time."""
 MAX_ELEMENT_CHARS = 300
 MAX_LINE_CHARS = 2_000
 MAX_ANSWER_CHARS = 200_000
@@ -45,10 +45,10 @@ _THOUGHT = re.compile(r"<think>.*", re.S)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an answer says of each sentence asked about, in their order.
+    """The triplets of each sentence asked about, in order.
 
-    `malformed` counts the lines of each sentence that could not be read. `said`: there is something to go by,
-    if only that a sentence states nothing.
+    `malformed` counts the unreadable lines of each sentence. `said`: the answer was readable, even if it only
+    says that a sentence states nothing.
     """
 
     triplets: tuple[tuple[Triplet, ...], ...]
@@ -75,7 +75,7 @@ def read_triplets(answer: str, claims: Sequence[Claim]) -> Reading:
 
 
 def read_line(line: str) -> tuple[Triplet, int | None] | None:
-    """The one triplet of a line and the number behind it, or None where the line is malformed.
+    """The one triplet of a line and the number after it, or None where the line is malformed.
 
     A quotation mark closes an element only before a comma and the next element, or before the bracket at the
     end; so `("the "Big" one", "is", "x")` is readable. A line that can be divided in two ways is not.
@@ -144,7 +144,7 @@ class _Reading:
         return number - 1 if 1 <= number <= len(self._claims) else None
 
     def _best(self, triplet: Triplet) -> int | None:
-        """The sentence that a triplet without a number aligns with best."""
+        """The index of the sentence that a triplet without a number aligns with best."""
         self._strays += 1
         if self._strays > MAX_STRAYS:
             return None
@@ -162,12 +162,12 @@ class _Section:
 
 
 def _without_thought(answer: str) -> str:
-    """What comes after a reasoning model's thoughts; nothing where they never end."""
+    """The answer after a reasoning model's thoughts; empty where they never end."""
     return _THOUGHT.sub("", answer.rpartition("</think>")[2])
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """The triplets of a line, out of the list they stand in and without its bullet."""
+    """The triplets of a line, without list brackets and bullet."""
     line = _BULLET.sub("", line, count=1)
     line, opened = _LIST_OPENS.subn("", line, count=1) if line.startswith("[") else (line, 0)
     if opened or line.endswith("]"):
@@ -180,7 +180,7 @@ def _pieces(line: str) -> Iterator[str]:
 
 
 def _elements(inside: str) -> tuple[str, str, str] | None:
-    """The three elements between the first quotation mark and the last, or None if not in just one way."""
+    """The three elements of a triplet, or None unless there is exactly one way to divide the text."""
     separators = list(_SEPARATOR.finditer(inside))
     if len(separators) > _MAX_SEPARATORS:
         return None
