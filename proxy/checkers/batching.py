@@ -1,4 +1,4 @@
-"""Concurrent checks joined into batches, so that a model computes them together."""
+"""Wrappers that join the pairs of concurrent checks: for a local model, and for an LLM."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from proxy.protocols import Checker
 from proxy.types import Judgement, Pair
 
 TURN = 16
-"""Pairs that one check may put in a batch before the next has its turn: most checks go in whole."""
+"""Pairs that one check may put in a batch before the next check has its turn. Most checks have fewer."""
 
 
 class Batching:
-    """`protocols.Checker` that asks another one, with the pairs of several `check`s in one call.
+    """`protocols.Checker` that passes the pairs of several `check`s to another checker in one call.
 
-    Pairs are joined that come within `wait` seconds, or while a batch is computed; one batch is under way at
-    a time, of at most `max_pairs`. When `max_waiting` pairs wait, further ones wait outside, first come first
-    served. Checks take turns in a batch, so that a long one does not hold up the others. A check that is
-    cancelled takes its waiting pairs along, and the batch under way too where nobody else is in it. A batch
-    that fails is asked again check by check, so that a failure reaches only the one that it comes from.
+    One batch is under way at a time. The next one holds the pairs that come meanwhile, or within `wait`
+    seconds, and at most `max_pairs`; checks take turns, so that a long one does not hold up the others. At
+    most `max_waiting` pairs are queued, further ones wait for room, first come first served.
+
+    A check that is cancelled takes its waiting pairs along, and cancels the batch if nobody else is in it.
+    A batch that fails is repeated check by check, so that a failure reaches only the check that causes it.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class Batching:
         self._inner = inner
         self._wait = wait
         self._max_pairs = max_pairs
-        self._places = Places(max_waiting)
+        self._room = asyncio.Semaphore(max_waiting)
         self._turns: deque[_Asking] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._under_way: _Batch | None = None
@@ -42,9 +43,9 @@ class Batching:
         asking = _Asking(len(pairs))
         try:
             for index, pair in enumerate(pairs):
-                await self._places.take()
+                await self._room.acquire()
                 self._enqueue(asking, index, pair)
-                if asking.answer.done():  # a failure of the first pairs spares the others
+                if asking.answer.done():  # the first pairs have failed: the others need not be asked
                     break
             answer = await asking.answer
         finally:
@@ -71,14 +72,19 @@ class Batching:
         self._drop(asking)
 
     def _drop(self, asking: _Asking) -> None:
-        """Takes out what still waits."""
+        """Takes the check's waiting pairs out of the queue."""
         if asking.waiting:
             self._turns.remove(asking)
-            self._places.free(len(asking.waiting))
+            self._free(len(asking.waiting))
             asking.waiting.clear()
 
+    def _free(self, count: int) -> None:
+        """Makes room in the queue for so many pairs."""
+        for _ in range(count):
+            self._room.release()
+
     async def _work(self) -> None:
-        """Batch after batch, until nobody waits."""
+        """Computes batches until no pair waits."""
         try:
             await asyncio.sleep(self._wait)
             while self._turns:
@@ -94,17 +100,17 @@ class Batching:
             batch += [(asking, *asking.waiting.popleft()) for _ in range(count)]
             if asking.waiting:
                 self._turns.append(asking)
-        self._places.free(len(batch))
+        self._free(len(batch))
         return batch
 
     async def _compute(self, asked: list[_Asked]) -> None:
-        """Asks the inner checker, and once more for each check alone where several were joined and failed."""
+        """Asks the inner checker; if a batch of several checks fails, each check again on its own."""
         error = await self._ask(asked)
         if error is None:
             return
         alone: dict[_Asking, list[_Asked]] = {}
-        for one in asked:
-            alone.setdefault(one[0], []).append(one)
+        for asking, index, pair in asked:
+            alone.setdefault(asking, []).append((asking, index, pair))
         if len(alone) == 1:
             self._fail(asked[0][0], error)
             return
@@ -113,13 +119,13 @@ class Batching:
                 self._fail(asking, failure)
 
     async def _ask(self, asked: list[_Asked]) -> Exception | None:
-        """Hands out the judgements, or returns why there are none."""
+        """Hands out the judgements, or returns the error in their place."""
         pairs = [pair for _, _, pair in asked]
         task: asyncio.Future[Sequence[Judgement]] = asyncio.ensure_future(self._inner.check(pairs))
         self._under_way = _Batch(task, {asking for asking, _, _ in asked})
         try:
             await asyncio.wait({task})
-            if task.cancelled():  # because all have left, or because the checker was closed
+            if task.cancelled():  # because all checks have left, or because the checker was closed
                 return CheckError("the checker was stopped before it could answer")
             for (asking, index, _), judgement in zip(asked, task.result(), strict=True):
                 asking.put(index, judgement)
@@ -131,39 +137,8 @@ class Batching:
         return None
 
 
-class Places:
-    """So many places; who finds none waits, first come first served."""
-
-    def __init__(self, count: int) -> None:
-        self._free = count
-        self._queue: deque[asyncio.Future[None]] = deque()
-
-    async def take(self) -> None:
-        """A place, now or when one is freed for us."""
-        if self._free and not self._queue:
-            self._free -= 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # the place was given to us as we left: pass it on
-                self.free(1)
-            raise
-
-    def free(self, count: int) -> None:
-        """Gives places to those who wait longest, and keeps what nobody waits for."""
-        self._free += count
-        while self._free and self._queue:
-            turn = self._queue.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                self._free -= 1
-
-
 class _Asking:
-    """One `check` under way."""
+    """One call of `check` under way."""
 
     def __init__(self, count: int) -> None:
         self.waiting: deque[tuple[int, Pair]] = deque()
@@ -174,7 +149,7 @@ class _Asking:
     def put(self, index: int, judgement: Judgement) -> None:
         self._judgements[index] = judgement
         if len(self._judgements) == self._count:
-            self.settle([self._judgements[at] for at in range(self._count)])
+            self.settle([self._judgements[place] for place in range(self._count)])
 
     def settle(self, answer: list[Judgement] | Exception) -> None:
         if not self.answer.done():  # else the caller has gone
@@ -185,7 +160,7 @@ _Asked = tuple[_Asking, int, Pair]
 
 
 class _Batch:
-    """The call under way, and whose pairs are in it."""
+    """The call of the inner checker under way, and the checks whose pairs are in it."""
 
     def __init__(self, task: asyncio.Future[Sequence[Judgement]], members: set[_Asking]) -> None:
         self._task = task
@@ -195,3 +170,60 @@ class _Batch:
         self._members.discard(asking)
         if not self._members:
             self._task.cancel()
+
+
+class MicroBatcher:
+    """`protocols.Checker` that passes the pairs of all `check`s within `wait` seconds to another one.
+
+    Made for an LLM that judges several claims per prompt: the wait is long enough for some sentences of a
+    reply to be written, and short compared with the LLM's answer. Unlike `Batching`, calls do not wait for
+    one another. The checks of a call wait for the slowest of them and share its failure. A call that nobody
+    waits for any more is cancelled.
+    """
+
+    def __init__(self, inner: Checker, *, wait: float = 0.2) -> None:
+        self._inner = inner
+        self._wait = wait
+        self._open: _Call | None = None
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        """One judgement per pair, in order. Raises what the inner checker raises."""
+        if not pairs:
+            return []
+        call = self._open or self._begin()
+        start = len(call.pairs)
+        call.pairs += pairs
+        call.waiting += 1
+        try:
+            judgements = await asyncio.shield(call.answer)
+        finally:
+            call.waiting -= 1
+            if not call.waiting:
+                self._close(call)
+                call.answer.cancel()
+        return judgements[start : start + len(pairs)]
+
+    def _begin(self) -> _Call:
+        call = _Call()
+        call.answer = asyncio.ensure_future(self._ask(call))
+        self._open = call
+        return call
+
+    async def _ask(self, call: _Call) -> Sequence[Judgement]:
+        await asyncio.sleep(self._wait)
+        self._close(call)
+        return await self._inner.check(call.pairs)
+
+    def _close(self, call: _Call) -> None:
+        if self._open is call:
+            self._open = None
+
+
+class _Call:
+    """Pairs that are asked about together."""
+
+    answer: asyncio.Future[Sequence[Judgement]]
+
+    def __init__(self) -> None:
+        self.pairs: list[Pair] = []
+        self.waiting = 0

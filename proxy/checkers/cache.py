@@ -1,4 +1,4 @@
-"""Judgements kept for when the same pair comes again."""
+"""A cache of judgements, in memory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from proxy.types import Judgement, Page, Pair, Usage, Verdict
 
 _Key = tuple[str, Pair]
 _Outcome = Judgement | CheckError | None
-"""None where the one who asked has gone or stumbled: whoever waits asks anew."""
+"""None if the check that asked was cancelled or failed otherwise: those that wait ask themselves."""
 
 
 class Cached:
-    """`protocols.Checker` that asks another one only for pairs that it has no judgement of.
+    """`protocols.Checker` that asks another one only about pairs whose judgement it does not hold.
 
     `version` names what the judgements depend on besides the pair: the model, its weights, its settings. At
-    most `max_pairs` are kept, of at most `max_chars` code points together, the least recently used go first.
-    A pair that is UNVERIFIED is never kept. A pair that another `check` is asking for already is waited for,
-    not asked again. A judgement costs once: the others who get it get it with no usage.
+    most `max_pairs` are kept, of at most `max_chars` code points together; the least recently used are
+    dropped first. UNVERIFIED is never kept. If another `check` is asking about a pair already, its judgement
+    is awaited. Usage is counted once: a judgement out of the cache has none.
     """
 
     def __init__(self, inner: Checker, version: str, *, max_pairs: int = 10_000, max_chars: int = 20_000_000):
@@ -34,21 +34,21 @@ class Cached:
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. Raises what the inner checker raises."""
         keys = [(self._version, pair) for pair in pairs]
-        found: dict[_Key, Judgement] = {}
-        while missing := [key for key in dict.fromkeys(keys) if key not in found]:
-            found |= await self._round(missing)
-        first = {key: at for at, key in reversed([*enumerate(keys)])}
+        judged: dict[_Key, Judgement] = {}
+        while missing := [key for key in dict.fromkeys(keys) if key not in judged]:
+            judged |= await self._round(missing)
+        first = {key: place for place, key in reversed([*enumerate(keys)])}
         return [
-            found[key] if first[key] == at else replace(found[key], usage=Usage())
-            for at, key in enumerate(keys)
+            judged[key] if first[key] == place else replace(judged[key], usage=Usage())
+            for place, key in enumerate(keys)
         ]
 
     async def _round(self, keys: Sequence[_Key]) -> dict[_Key, Judgement]:
-        """What is kept, what nobody else asks for, and then what others had asked for before."""
+        """Judgements out of the cache, then of pairs that nobody asks about, then of those that others do."""
         kept = {key: judgement for key in keys if (judgement := self._kept.get(key)) is not None}
         theirs = {key: self._under_way[key] for key in keys if key not in kept and key in self._under_way}
         ours = [key for key in keys if key not in kept and key not in theirs]
-        found = kept | (await self._ask(ours) if ours else {})
+        judged = kept | (await self._ask(ours) if ours else {})
         if theirs:
             await asyncio.wait(theirs.values())
         for key, future in theirs.items():
@@ -56,8 +56,8 @@ class Cached:
             if isinstance(outcome, CheckError):
                 raise outcome
             if outcome is not None:
-                found[key] = replace(outcome, usage=Usage())
-        return found
+                judged[key] = replace(outcome, usage=Usage())
+        return judged
 
     async def _ask(self, keys: Sequence[_Key]) -> dict[_Key, Judgement]:
         loop = asyncio.get_running_loop()
@@ -80,7 +80,7 @@ class Cached:
 
 
 class Judgements:
-    """The judgements that are kept, bounded by their number and by the length of their texts."""
+    """The store, bounded by the number of judgements and the length of their texts. Least recently used."""
 
     def __init__(self, max_pairs: int, max_chars: int) -> None:
         self._max_pairs = max_pairs
@@ -89,14 +89,14 @@ class Judgements:
         self._kept: OrderedDict[_Key, Judgement] = OrderedDict()
 
     def get(self, key: _Key) -> Judgement | None:
-        """The judgement of that pair, if it is kept; without usage."""
+        """The judgement of that pair without its usage, or None."""
         judgement = self._kept.get(key)
         if judgement is not None:
             self._kept.move_to_end(key)
         return judgement
 
     def put(self, key: _Key, judgement: Judgement) -> None:
-        """Keeps a judgement, unless it decides nothing or is longer than everything may be."""
+        """Keeps a judgement, unless it is UNVERIFIED or longer than the whole store may be."""
         size = _characters(key, judgement)
         if judgement.verdict is Verdict.UNVERIFIED or size > self._max_chars or not self._max_pairs:
             return

@@ -1,4 +1,4 @@
-"""Checkers one after the other: the cheap one decides what it is sure of, the next gets the rest."""
+"""Checkers one after the other: a cheap one decides the clear cases, the next one the rest."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A checker, and how sure it has to be: it decides what it scores at most `low` or at least `high`."""
+    """A checker and its bounds: it decides pairs that it scores at most `low` or at least `high`."""
 
     checker: Checker
     low: float = 0.1
     high: float = 0.9
 
     def decides(self, judgement: Judgement) -> bool:
-        """Whether no further step needs to look."""
+        """Whether the judgement is final, so that no further step is asked."""
         return judgement.verdict is not Verdict.UNVERIFIED and not self.low < judgement.score < self.high
 
 
 class Cascade:
-    """`protocols.Checker` that asks its steps in order; the last one decides whatever is left to it.
+    """`protocols.Checker` that asks its steps in order; the last one decides all pairs that reach it.
 
-    A step that fails leaves its pairs to the next. A pair that the last one fails at is UNVERIFIED, whatever
-    an earlier one thought of it. A judgement's usage is that of all steps that were asked.
+    A step that fails leaves its pairs to the next. If the last one fails at a pair, the pair is UNVERIFIED,
+    whatever earlier steps said. A judgement's usage is the sum over all steps that were asked.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -42,11 +42,12 @@ class Cascade:
         spent = [Usage()] * len(pairs)
         left = list(range(len(pairs)))
         for step in self._steps:
-            for at, judgement in zip(left, await _ask(step, [pairs[at] for at in left]), strict=True):
-                judgements[at] = judgement
-                spent[at] += judgement.usage
-            left = [at for at in left if not step.decides(judgements[at])]
-        return [replace(one, usage=usage) for one, usage in zip(judgements, spent, strict=True)]
+            answers = await _ask(step, [pairs[index] for index in left])
+            for index, judgement in zip(left, answers, strict=True):
+                judgements[index] = judgement
+                spent[index] += judgement.usage
+            left = [index for index in left if not step.decides(judgements[index])]
+        return [replace(judgement, usage=usage) for judgement, usage in zip(judgements, spent, strict=True)]
 
 
 async def _ask(step: Step, pairs: Sequence[Pair]) -> Sequence[Judgement]:

@@ -1,10 +1,10 @@
-"""Several claims in one prompt: how they are put, how the answer is read, and how its cost is shared.
+"""Several claims in one prompt: the prompt, how its answer is read, and how its tokens are shared out.
 
 After RefChecker's joint checking (section 3.3), which puts all claims of a response into one prompt with the
-reference. What differs: here at most so many, and only those with the same evidence, title and question;
-each is shown with the text before it; and the answer is read by its numbers, not by its order, so that a line
-that was left out shifts nothing. CEG and CiteCheck check claims one by one; their prompts say the same here,
-except that CEG's reasoning is left out: one answer has no room for that of many claims.
+reference. Here a prompt holds a limited number of claims with the same evidence, title and question, each
+with the text before it. The answer is read by its numbers and not by its order, so that a missing line shifts
+nothing. CEG and CiteCheck check claims one by one; their prompts are the same here, except that CEG's is not
+asked for its reasoning: one answer has no room for that of many claims.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from proxy.types import Json, Pair, PromptName, Usage, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What an answer says of one claim, and the line that says it."""
+    """The verdict that an answer gives on one claim, and its line."""
 
     verdict: Verdict
     line: str
@@ -28,7 +28,7 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a prompt says of several claims: `claim` and `context` head each of them, with its number."""
+    """The texts of a prompt for several claims. `claim` and `context` are headings that take a number."""
 
     instruction: str
     claim: str
@@ -36,7 +36,7 @@ class Wording:
     closing: str
 
     def blocks(self, pairs: Sequence[Pair]) -> Iterator[str]:
-        """The claims in order, each fenced on its own, under the end of what precedes it."""
+        """The claims in order, each between delimiters and after the end of the text that precedes it."""
         for number, pair in enumerate(pairs, 1):
             context = pair.context[-MAX_CONTEXT_CHARS:]
             if context.strip():
@@ -45,13 +45,16 @@ class Wording:
 
 
 def grouped(pairs: Sequence[Pair], size: int) -> list[tuple[int, ...]]:
-    """Indexes of the pairs that are asked about together, at most `size` each: those that differ in their
-    claim and context alone. In order of their first."""
+    """Indexes of the pairs that go into one prompt, at most `size`: pairs that differ in claim and context
+    only. Ordered by their first pair."""
     alike: dict[tuple[str, str, str], list[int]] = {}
-    for at, pair in enumerate(pairs):
-        alike.setdefault((pair.evidence, pair.title, pair.question), []).append(at)
-    groups = [tuple(all_[at : at + size]) for all_ in alike.values() for at in range(0, len(all_), size)]
-    return sorted(groups)
+    for index, pair in enumerate(pairs):
+        alike.setdefault((pair.evidence, pair.title, pair.question), []).append(index)
+    return sorted(
+        tuple(indexes[start : start + size])
+        for indexes in alike.values()
+        for start in range(0, len(indexes), size)
+    )
 
 
 def messages(name: PromptName, pairs: Sequence[Pair]) -> list[Json]:
@@ -72,12 +75,11 @@ _SEPARATOR = re.compile(r"^\s{0,3}[:：.、]\s{0,3}|^\s{1,3}")
 
 
 def read(name: PromptName, answer: str, count: int) -> tuple[Stated | None, ...]:
-    """What the answer says of each of `count` claims; None of one that it gives no line, two lines that
-    differ, or no known label.
+    """The verdicts on `count` claims; None for a claim without a line, with two that differ, or without a
+    known label.
 
-    The lines are the end of the answer. What stands before the first is reasoning. Where other text stands
-    among or behind them (a retraction, an explanation), or a number is none of the claims', it can't be told
-    which line is meant for what, and nothing is read.
+    Text before the first numbered line is reasoning. If other text stands between or behind the lines (a
+    retraction, an explanation), or a number belongs to no claim, the answer is ambiguous and nothing is read.
     """
     _, _, said = answer.rpartition("</think>")
     stated: dict[int, list[Stated | None]] = {}
@@ -87,8 +89,8 @@ def read(name: PromptName, answer: str, count: int) -> tuple[Stated | None, ...]
         numbered = _NUMBERED.match(plain)
         if numbered:
             verdict = PROMPTS[name].label(_SEPARATOR.sub("", numbered[2]))
-            one = Stated(verdict, line.strip()) if verdict else None
-            stated.setdefault(int(numbered[1]), []).append(one)
+            statement = Stated(verdict, line.strip()) if verdict else None
+            stated.setdefault(int(numbered[1]), []).append(statement)
         elif stated:
             return (None,) * count
     if not stated.keys() <= set(range(1, count + 1)):
@@ -97,14 +99,14 @@ def read(name: PromptName, answer: str, count: int) -> tuple[Stated | None, ...]
 
 
 def shares(usage: Usage, count: int) -> tuple[Usage, ...]:
-    """The usage in `count` parts as equal as whole tokens can be; they add up to it exactly."""
+    """The usage in `count` nearly equal parts that add up to it exactly."""
     parts = zip(_parts(usage.prompt_tokens, count), _parts(usage.completion_tokens, count), strict=True)
     return tuple(Usage(prompt, completion) for prompt, completion in parts)
 
 
 def _parts(tokens: int, count: int) -> list[int]:
     each, more = divmod(tokens, count)
-    return [each + (at < more) for at in range(count)]
+    return [each + (part < more) for part in range(count)]
 
 
 def _agreed(lines: Sequence[Stated | None]) -> Stated | None:
@@ -159,5 +161,5 @@ JOINT: Mapping[PromptName, Wording] = {
         closing="答案（共{}条陈述，每条单独判断，各占一行，仅输出编号、冒号和“是”或“否”，例如“1: 否”）：",
     ),
 }
-"""In the form of `PROMPTS`. The example's label is never one of support: a model that only repeats it errs on
-the side of doubt."""
+"""By prompt, as in `PROMPTS`. The example in a closing never has the label of support, so that a model that
+merely repeats it supports nothing."""

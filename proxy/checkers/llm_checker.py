@@ -1,5 +1,7 @@
-"""The checker that asks an LLM, one claim a call or several. See `prompts` for what it asks and how it reads,
-and `joint` for the same of several claims."""
+"""The checker that asks an LLM, about one claim per call or several.
+
+`prompts` has the prompts and reads the answers, `joint` does so for several claims at once.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,14 @@ from proxy.protocols import LLM
 from proxy.types import Chat, Json, Judgement, Pair, PromptName, Reply, Usage, Verdict
 
 MAX_WINDOWS = 8
-"""Windows of one evidence that are asked about; what lies behind them is not read."""
+"""Windows of one passage that are asked about; text behind them is not read."""
 
 PARAMS: Mapping[str, object] = {"temperature": 0, "max_tokens": 512}
 
 MAX_REASON_CHARS = 2_000
 _REFUSED = frozenset({401, 403, 404})
 _TOO_MUCH = frozenset({400, 413, 422})
-"""What a provider says to a prompt that is too long for it, among other things."""
+"""Statuses with which providers refuse a prompt that is too long, among other things."""
 _ASKED_AT_MOST = 2
 _WORST_LAST = (Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNVERIFIED, Verdict.UNSUPPORTED)
 
@@ -31,14 +33,20 @@ _Outcome = Judgement | UpstreamError
 class LLMChecker:
     """`protocols.Checker` over any `protocols.LLM`.
 
-    Pairs of one `check` that differ in their claim and context alone are asked about together, at most
-    `claims_per_call` a prompt; a claim that the answer does not clearly judge is asked about again alone.
-    `concurrency` bounds the calls under way at once, over all `check`s together. `timeout` is that of one
-    call, in seconds; waiting for a free place does not count. Evidence of more than `max_evidence_chars`
-    code points is read in overlapping windows, at most `MAX_WINDOWS`, the best of which counts. An answer
-    that can't be read is asked for once more; then its pair is UNVERIFIED, as one whose call failed is.
-    `params` go with each call. The model gives no probability, so scores are 1 and 0; it names no span, so
-    there are no quotes.
+    Pairs that differ in claim and context only share a prompt. If the answer does not clearly judge one of
+    them, the model is asked about it alone. An answer that can't be read is asked for once more; then the
+    pair is UNVERIFIED, and so is one whose call failed. Long evidence is read in at most `MAX_WINDOWS`
+    overlapping windows, of which the best counts. Scores are 1 or 0, since the model gives no probability,
+    and there are no quotes.
+
+    Args:
+        llm: the model.
+        prompt: which of `prompts.PROMPTS`.
+        claims_per_call: claims in one prompt, at most.
+        concurrency: calls at the same time, over all `check`s.
+        timeout: seconds for one call; waiting for its turn does not count.
+        max_evidence_chars: code points of one window.
+        params: parameters for each call.
     """
 
     def __init__(
@@ -56,7 +64,7 @@ class LLMChecker:
         self._params = dict(params)
         self._name, self._prompt = prompt, PROMPTS[prompt]
         self._claims_per_call = claims_per_call
-        self._places = asyncio.Semaphore(concurrency)
+        self._slots = asyncio.Semaphore(concurrency)
         self._timeout = timeout
         self._max_evidence_chars = max_evidence_chars
 
@@ -68,44 +76,44 @@ class LLMChecker:
         pairs = [pair.joined() for pair in pairs]
         groups = joint.grouped(pairs, self._claims_per_call)
         async with asyncio.TaskGroup() as tasks:
-            judging = [tasks.create_task(self._judge([pairs[at] for at in group])) for group in groups]
-        found: dict[int, _Outcome] = {}
+            judging = [tasks.create_task(self._judge([pairs[index] for index in group])) for group in groups]
+        by_index: dict[int, _Outcome] = {}
         for group, task in zip(groups, judging, strict=True):
-            found.update(zip(group, task.result(), strict=True))
-        outcomes = [found[at] for at in range(len(pairs))]
+            by_index.update(zip(group, task.result(), strict=True))
+        outcomes = [by_index[index] for index in range(len(pairs))]
         failures = [outcome for outcome in outcomes if isinstance(outcome, UpstreamError)]
         asked = sum(1 for pair in pairs if pair.evidence.strip())
         if failures and len(failures) == asked and all(map(_unavailable, failures)):
             raise CheckError(f"the checker's model is not available: {failures[0].message}") from failures[0]
-        return [_failed(one) if isinstance(one, UpstreamError) else one for one in outcomes]
+        return [_failed(outcome) if isinstance(outcome, UpstreamError) else outcome for outcome in outcomes]
 
     async def _judge(self, pairs: Sequence[Pair]) -> list[_Outcome]:
-        """Of pairs with the same evidence, what the best of its windows says of each.
+        """For each of some pairs with the same evidence, the judgement by the best window.
 
-        One that supports a claim is enough, and ends the asking about it. So does a first call that fails.
+        Once a window supports a claim, or the first call fails, no further window is asked about it.
         """
         if not pairs[0].evidence.strip():
             return [Judgement(Verdict.UNSUPPORTED, reason="there is no evidence")] * len(pairs)
         judged: list[list[Judgement]] = [[] for _ in pairs]
         failed: dict[int, UpstreamError] = {}
         for window in windows(pairs[0].evidence, self._max_evidence_chars):
-            still = [at for at, said in enumerate(judged) if at not in failed and not _supported(said)]
-            if not still:
+            open_ = [n for n, said in enumerate(judged) if n not in failed and not _supported(said)]
+            if not open_:
                 break
-            outcomes = await self._ask([replace(pairs[at], evidence=window) for at in still])
-            for at, outcome in zip(still, outcomes, strict=True):
+            outcomes = await self._ask([replace(pairs[n], evidence=window) for n in open_])
+            for n, outcome in zip(open_, outcomes, strict=True):
                 if isinstance(outcome, Judgement):
-                    judged[at].append(outcome)
-                elif judged[at]:
-                    judged[at].append(_failed(outcome))
+                    judged[n].append(outcome)
+                elif judged[n]:
+                    judged[n].append(_failed(outcome))
                 else:
-                    failed[at] = outcome
-        return [failed.get(at) or _best(said) for at, said in enumerate(judged)]
+                    failed[n] = outcome
+        return [failed.get(n) or _best(said) for n, said in enumerate(judged)]
 
     async def _ask(self, pairs: Sequence[Pair]) -> Sequence[_Outcome]:
-        """What the model says of one window: of several claims at once, of those it leaves open one by one.
+        """The judgements by one window: of all claims at once, then one by one of those that were left open.
 
-        A prompt that may have been too long for it is asked claim by claim too.
+        If the provider may have found the prompt too long, all claims are asked about one by one.
         """
         if len(pairs) == 1:
             return [await self._ask_alone(pairs[0])]
@@ -118,11 +126,11 @@ class LLMChecker:
                 return await self._ask_each(pairs)
             return [error] * len(pairs)
         stated = joint.read(self._name, _text(reply), len(pairs))
-        left = [pair for pair, one in zip(pairs, stated, strict=True) if one is None]
+        left = [pair for pair, statement in zip(pairs, stated, strict=True) if statement is None]
         again = iter(await self._ask_each(left))
         return [
-            _judgement(one.verdict, one.line, share) if one else _with(next(again), share)
-            for one, share in zip(stated, joint.shares(reply.usage, len(pairs)), strict=True)
+            _judgement(statement.verdict, statement.line, share) if statement else _with(next(again), share)
+            for statement, share in zip(stated, joint.shares(reply.usage, len(pairs)), strict=True)
         ]
 
     async def _ask_each(self, pairs: Sequence[Pair]) -> list[_Outcome]:
@@ -131,7 +139,7 @@ class LLMChecker:
         return [task.result() for task in asking]
 
     async def _ask_alone(self, pair: Pair) -> _Outcome:
-        """What the model says of one claim. The error is returned only where no call was answered at all."""
+        """The judgement of one claim, or the error if no call was answered."""
         messages = self._prompt.messages(pair)
         usage, said = Usage(), ""
         for answered in range(_ASKED_AT_MOST):
@@ -153,7 +161,7 @@ class LLMChecker:
     async def _say(self, messages: Sequence[Json]) -> Reply:
         """One call. Raises `TimeoutError` and `UpstreamError`."""
         body = {**self._params, "messages": messages}
-        async with self._places, asyncio.timeout(self._timeout):
+        async with self._slots, asyncio.timeout(self._timeout):
             return await self._llm.complete(Chat(body))
 
     def _late(self, usage: Usage) -> Judgement:
@@ -189,7 +197,7 @@ def _best(judged: Sequence[Judgement]) -> Judgement:
 
 
 def _with(outcome: _Outcome, usage: Usage) -> Judgement:
-    """The outcome with what an earlier call cost that was answered."""
+    """The outcome, with the usage of an earlier call added."""
     judgement = _failed(outcome) if isinstance(outcome, UpstreamError) else outcome
     return replace(judgement, usage=judgement.usage + usage)
 

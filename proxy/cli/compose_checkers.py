@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from proxy.checkers.batching import Batching
+from proxy.checkers.batching import Batching, MicroBatcher
 from proxy.checkers.cache import Cached
 from proxy.checkers.cascade import Cascade, Step
 from proxy.checkers.llm_checker import LLMChecker
-from proxy.checkers.micro_batching import MicroBatcher
 from proxy.config.checker_settings import NEEDED, CheckerName
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.errors import ConfigError

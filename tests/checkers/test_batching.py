@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.checkers.batching import TURN, Batching, Places
+from proxy.checkers.batching import TURN, Batching
 from proxy.errors import CheckError
 from proxy.types import Judgement, Pair
 from tests.checkers.counting import Counting, pairs, said, until
@@ -193,14 +193,3 @@ def test_whatever_comes_and_goes_everyone_who_stays_is_answered(
         await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
 
     asyncio.run(main())
-
-
-async def test_a_place_given_to_one_who_leaves_goes_to_the_next() -> None:
-    places = Places(1)
-    await places.take()
-    leaving, next_one = asyncio.create_task(places.take()), asyncio.create_task(places.take())
-    await asyncio.sleep(0)
-    places.free(1)
-    leaving.cancel()
-    await asyncio.wait({leaving})
-    await asyncio.wait_for(next_one, 5)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from proxy.checkers.micro_batching import MicroBatcher
+from proxy.checkers.batching import MicroBatcher
 from proxy.errors import CheckError
 from proxy.types import Judgement, Pair, Verdict
 

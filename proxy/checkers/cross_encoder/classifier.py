@@ -1,7 +1,4 @@
-"""What the classes of a model mean.
-
-A sequence-classification model, loaded and ready to compute.
-"""
+"""A sequence-classification model, loaded and tried out, and the meaning of its classes."""
 
 from __future__ import annotations
 
@@ -42,12 +39,12 @@ _MEANINGS: Mapping[str, NLILabel] = {word: label for label, words in _WORDS.item
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The classes of a model, by index. A model with one output has no classes: that output is entailment."""
+    """The classes of a model, by index. A model with a single output gives the logit of entailment."""
 
     labels: tuple[NLILabel, ...]
 
     def probabilities(self, outputs: Floats) -> Floats:
-        """Of a model's outputs, shape (n, classes), the softmax; of a single output the sigmoid."""
+        """The softmax of a model's outputs, shape (n, classes); of a single output the sigmoid."""
         if len(self.labels) == 1:
             return 1 / (1 + np.exp(-np.clip(outputs, -500, 500)))
         odds = np.exp(outputs - outputs.max(axis=1, keepdims=True))
@@ -55,19 +52,19 @@ class Classes:
         return shares
 
     def entailment(self, probabilities: Floats) -> Floats:
-        """Shape (n,)."""
+        """The probabilities of entailment, shape (n,), of probabilities of shape (n, classes)."""
         return probabilities[:, self.labels.index("entailment")]
 
     def contradicts(self, probabilities: Floats) -> bool:
-        """Whether of one row, shape (classes,), contradiction is the likeliest."""
+        """Whether contradiction is the likeliest class in one row, shape (classes,)."""
         return self.labels[int(probabilities.argmax())] == "contradiction"
 
 
 def read_classes(id2label: Mapping[int, str], given: Sequence[NLILabel] = ()) -> Classes:
-    """The classes by the model's own names for them, or those `given` in their order.
+    """The classes as `given`, or else by the model's own names for them.
 
     Raises:
-        ValueError: a name is not understood, or the names can't be right. It says what to set.
+        ValueError: a name is unknown, or there is not exactly one class of entailment. It says what to set.
     """
     names = [id2label[index] for index in sorted(id2label)]
     if given and len(given) != len(names):
@@ -90,17 +87,19 @@ _KEY = "checker.cross_encoder.model"
 _HEAD = "ForSequenceClassification"
 _FALLBACK_WINDOW = 512
 _UNKNOWN_WINDOW = 1_000_000
-"""A tokenizer that doesn't know its model's window names a number far beyond this."""
+"""Above this, a tokenizer's limit means that it does not know its model's window."""
 
 
 class Classifier:
-    """What sentence-transformers' `CrossEncoder` loads: a local folder, or a hub id with its `revision`.
+    """A model that sentence-transformers loads as a `CrossEncoder`. Blocking; for one thread at a time.
 
-    Blocking; for one thread at a time. `labels` are the classes where the model does not name them itself.
+    Args:
+        model: a local folder, or a hub id with its `revision`.
+        labels: the meaning of the classes, if the model does not name them itself.
 
     Raises:
-        ConfigError: the model can't be found, downloaded or loaded, it is no classifier, or its classes are
-            not understood.
+        ConfigError: the model can't be found, downloaded or loaded, is no classifier, or has classes of
+            unknown meaning.
     """
 
     def __init__(
@@ -125,7 +124,7 @@ class Classifier:
 
     @property
     def tokenizer(self) -> Any:
-        """The model's own."""
+        """The model's own tokenizer."""
         return self._model.tokenizer
 
     @property
@@ -134,10 +133,10 @@ class Classifier:
         if self.tokenizer.model_max_length < _UNKNOWN_WINDOW:
             return int(self.tokenizer.model_max_length)
         positions = getattr(self._model.config, "max_position_embeddings", None) or _FALLBACK_WINDOW
-        return int(positions) - 2  # two are padding in some models, which is no loss to the others
+        return int(positions) - 2  # some models use two of them for padding
 
     def probabilities(self, windows: Sequence[Window]) -> Floats:
-        """Shape (len(windows), classes), all windows computed at once; not finite where the model failed."""
+        """Shape (len(windows), classes), computed in one batch; not finite where the model failed."""
         rows = {name: [window.inputs[name] for window in windows] for name in windows[0].inputs}
         inputs = self.tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
         with torch.inference_mode():
@@ -146,16 +145,16 @@ class Classifier:
         return self.classes.probabilities(values)
 
     def _try_out(self) -> None:
-        """Two pairs of unequal length: what a model can't do at all is known before the first request."""
+        """Runs two pairs of unequal length, so that a model that can't work fails at the start."""
         if not self.tokenizer.is_fast:
             raise ValueError("it has no fast tokenizer (tokenizer.json)")
         windows = [Window(dict(self.tokenizer(text, "claim")), (0, 0)) for text in ("a", "a longer text")]
         try:
-            found = self.probabilities(windows)
+            values = self.probabilities(windows)
         except Exception as error:
             raise ValueError(f"it fails on two short pairs: {first_line(error)}") from error
-        if found.shape != (2, len(self.classes.labels)):
-            raise ValueError(f"it has {len(self.classes.labels)} classes but gives {found.shape[1]} values")
+        if values.shape != (2, len(self.classes.labels)):
+            raise ValueError(f"it has {len(self.classes.labels)} classes but gives {values.shape[1]} values")
 
 
 def _names(model: CrossEncoder) -> dict[int, str]:
@@ -167,10 +166,10 @@ def _names(model: CrossEncoder) -> dict[int, str]:
 def _load(
     model: str, folder: Path | None, revision: str | None, precision: Precision, trust_remote_code: bool
 ) -> CrossEncoder:
-    """The border: whatever the libraries and the hub raise becomes one line for the operator."""
+    """Loads the model. What the libraries and the hub raise becomes a `ConfigError` of one line."""
     try:
         with quiet():
-            if folder is None:  # one look: without it, every file of a model that isn't there is asked for
+            if folder is None:  # else each file of a missing model is requested
                 hf_hub_download(model, "config.json", revision=revision)
             loaded = CrossEncoder(
                 model if folder is None else str(folder),

@@ -1,7 +1,4 @@
-"""The checker that runs a sequence-classification model over windows of the evidence.
-
-Pairs as a model reads them: windows of the evidence, the whole claim in each.
-"""
+"""The checker that runs a sequence-classification model over windows of the evidence."""
 
 from __future__ import annotations
 
@@ -21,24 +18,24 @@ from proxy.types import Judgement, NLILabel, Pair, Precision, Verdict
 class CrossEncoderChecker:
     """Implements `protocols.Checker` with any model that sentence-transformers loads as a `CrossEncoder`.
 
-    Three-class NLI (premise: the evidence, hypothesis: the claim), and grounding models with two classes or
-    with one output, as HHEM and MiniCheck. `Judgement.score` is the probability of entailment in the window
-    where it is highest; that window, trimmed to whole sentences, is the quote. What claims lean on (context,
-    question) is not shown to the model. All work is done on a thread of the checker's own.
+    These are models for NLI with three classes (premise: the evidence, hypothesis: the claim), and grounding
+    models with two classes or one output, such as HHEM and MiniCheck. `Judgement.score` is the highest
+    probability of entailment among the windows; that window, trimmed to whole sentences, is the quote. The
+    model does not see the claim's context or question. It runs on a thread of its own.
 
     Args:
         model: a hub id or a local folder.
         revision: branch, tag or commit of the hub's repository.
-        labels: what the classes mean, in their order, for a model that does not name them.
-        threshold: the score from which a claim is supported. Below it, one is contradicted where
+        labels: the meaning of the classes in their order, for a model that does not name them.
+        threshold: the score from which a claim is supported. Below it, a claim is contradicted if
             contradiction is the likeliest class of the best window.
-        max_tokens: of one window, the claim's included; the model's own window where that is shorter. A claim
-            that leaves no room for evidence in it is UNVERIFIED.
-        overlap: tokens that a window shares with the one before.
-        max_windows: of one evidence; of more, those that have most in common with the claim are computed.
+        max_tokens: of one window with the claim; the model's own limit if that is lower. A claim that leaves
+            no room for evidence is UNVERIFIED.
+        overlap: tokens that neighbouring windows share.
+        max_windows: windows of one passage that are read: those that have most in common with the claim.
         precision: see `encoder.SentenceTransformerEncoder`.
-        batch_size: windows that are computed at once, equally long ones together.
-        trust_remote_code: run the code that a hub repository brings along.
+        batch_size: windows that are computed together.
+        trust_remote_code: run program code from the model's repository.
 
     Raises:
         ConfigError: the model can't be loaded, or is not one that classifies pairs.
@@ -81,25 +78,25 @@ class CrossEncoderChecker:
         return self._version
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
-        """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
+        """One judgement per pair, in order. Batches that have not begun when it is cancelled are dropped."""
         return await self._windowed.check(pairs)
 
     def close(self) -> None:
-        """Ends the thread; what it is at is finished first."""
+        """Ends the thread, after the batch that it is computing."""
         self._windowed.close()
 
     def _read(self, pair: Pair) -> list[Window]:
-        """The pair's windows, each with what is to be quoted of it as its span."""
+        """The pair's windows; the span of each is what to quote of it."""
         windows = self._reader.read(pair)
         sentences = sentence_spans(pair.evidence) if windows else []
         return [replace(window, span=_whole(sentences, window.span)) for window in windows]
 
     def _judge(self, windows: Sequence[Window]) -> list[Judgement]:
-        found = self._classifier.probabilities(windows)
-        scores = self._classifier.classes.entailment(found)
+        probabilities = self._classifier.probabilities(windows)
+        scores = self._classifier.classes.entailment(probabilities)
         return [
             self._judgement(float(score), row, window.span)
-            for window, score, row in zip(windows, scores, found, strict=True)
+            for window, score, row in zip(windows, scores, probabilities, strict=True)
         ]
 
     def _judgement(self, score: float, probabilities: Floats, span: tuple[int, int]) -> Judgement:
@@ -116,8 +113,8 @@ class CrossEncoderChecker:
 
 
 def _whole(sentences: Sequence[tuple[int, int]], span: tuple[int, int]) -> tuple[int, int]:
-    """The sentences that are whole in a window's span, or the span where none is."""
-    whole = [one for one in sentences if span[0] <= one[0] and one[1] <= span[1]]
+    """The part of a window's span that is whole sentences, or the span if it holds none."""
+    whole = [(start, end) for start, end in sentences if span[0] <= start and end <= span[1]]
     return (whole[0][0], whole[-1][1]) if whole else span
 
 

@@ -94,17 +94,17 @@ class Knn:
     def probabilities(self, states: Floats) -> Floats:
         values = (states - self.mean) / self.scale
         places = values.astype(np.float64) @ self.projection
-        rows = [self._shares(places[at : at + _ROWS]) for at in range(0, len(places), _ROWS)]
+        rows = [self._shares(places[start : start + _ROWS]) for start in range(0, len(places), _ROWS)]
         return np.vstack(rows) if rows else np.zeros((0, int(self.classes)))
 
     def _shares(self, places: Floats) -> Floats:
         points = self.points.astype(np.float64)
         distances = ((places[:, None] - points[None]) ** 2).sum(axis=2)
         closest = np.argsort(distances, axis=1, kind="stable")[:, : int(self.neighbours)]
-        found: Floats = np.stack(
-            [(self.labels[closest] == at).mean(axis=1) for at in range(int(self.classes))], axis=1
+        shares: Floats = np.stack(
+            [(self.labels[closest] == label).mean(axis=1) for label in range(int(self.classes))], axis=1
         )
-        return found
+        return shares
 
 
 KINDS: Mapping[Kind, type[Svm | Mlp | Knn]] = {"svm": Svm, "mlp": Mlp, "knn": Knn}
@@ -124,10 +124,11 @@ class Ensemble:
     def probabilities(self, states: Floats) -> Floats:
         """Of states of shape (n, all layers, hidden size), shape (n, classes)."""
         each = [
-            one.probabilities(states[:, layer - 1].astype(np.float32)) for layer, one in self.layers.items()
+            classifier.probabilities(states[:, layer - 1].astype(np.float32))
+            for layer, classifier in self.layers.items()
         ]
         if self.combination == "majority":
-            each = [np.eye(one.shape[1])[one.argmax(axis=1)] for one in each]
+            each = [np.eye(shares.shape[1])[shares.argmax(axis=1)] for shares in each]
         mean: Floats = np.mean(each, axis=0)
         return mean
 
@@ -144,13 +145,13 @@ def _squared_distances(rows: Floats, others: Floats) -> Floats:
 
 
 def _one_against_rest(decisions: Floats, classes: int) -> Floats:
-    """A value for each class out of one for each two: positive ones are votes for the first of the two."""
+    """A value per class out of one per pair of classes, which votes for the first class if it is positive."""
     votes, confidence = np.zeros((2, len(decisions), classes))
-    for at, (one, other) in enumerate(combinations(range(classes), 2)):
-        value = decisions[:, at]
-        votes[:, one] += value >= 0
-        votes[:, other] += value < 0
-        confidence[:, one] += value
-        confidence[:, other] -= value
+    for column, (first, second) in enumerate(combinations(range(classes), 2)):
+        value = decisions[:, column]
+        votes[:, first] += value >= 0
+        votes[:, second] += value < 0
+        confidence[:, first] += value
+        confidence[:, second] -= value
     between: Floats = votes + confidence / (3 * (np.abs(confidence) + 1))
     return between

@@ -1,9 +1,4 @@
-"""Claims and evidence as a model reads them: windows of token ids.
-
-Evidence cut into overlapping windows of tokens.
-
-A model's hidden states: one vector a layer for each window.
-"""
+"""A model's hidden states for claims and evidence: one vector per layer and window of tokens."""
 
 from __future__ import annotations
 
@@ -22,16 +17,18 @@ from proxy.model_files import find_model, load_transformer, model_checksum
 from proxy.types import Pair, Precision
 
 MAX_WINDOWS = 16
-"""Windows of one evidence that are read: those with most of the claim's tokens, where there are more."""
+"""Windows of one passage that are read: those that share most tokens with the claim."""
 
 _SLACK = 4
-"""Tokens kept free: a text cut out of another may have a few tokens more than it had inside it."""
+"""Tokens kept free: a text may have a few more tokens alone than it had inside a longer one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimWindow(Window):
-    """A window with `claim`: where among the tokens an encoder has the claim, and a decoder what it makes of
-    it, the last token."""
+    """A window with `claim`, the bounds of the tokens whose states tell about the claim (end exclusive).
+
+    In an encoder these are the claim's own tokens, in a decoder the text's last one.
+    """
 
     claim: tuple[int, int]
 
@@ -39,9 +36,9 @@ class ClaimWindow(Window):
 class Reader:
     """Turns pairs into windows of at most `max_tokens`. The claim is whole in each.
 
-    A decoder reads one text that ends where it would have to answer; an encoder reads evidence and claim as
-    its two segments. The title of the evidence, where there is one, stands before each window. The question
-    and the context of the claim are not read.
+    A decoder reads one text that ends where its answer would begin; an encoder reads evidence and claim as
+    two segments. The title of the evidence, if it has one, goes before each window. The claim's question and
+    context are not read.
     """
 
     def __init__(self, tokenizer: Any, max_tokens: int, *, causal: bool) -> None:
@@ -65,13 +62,13 @@ class Reader:
         ids, offsets = evidence["input_ids"], evidence["offset_mapping"]
         claim = self._tokens(pair.claim)["input_ids"]
         bounds = windows(len(ids), room)
-        kept = nearest({at: ids[slice(*one)] for at, one in enumerate(bounds)}, claim, most)
-        return [self._window(pair, head, offsets, *bounds[at]) for at in kept]
+        kept = nearest({n: ids[first:last] for n, (first, last) in enumerate(bounds)}, claim, most)
+        return [self._window(pair, head, offsets, *bounds[n]) for n in kept]
 
     def _window(
         self, pair: Pair, head: str, offsets: Sequence[tuple[int, int]], first: int, last: int
     ) -> ClaimWindow:
-        """The evidence's tokens from `first` to `last`, or a few less where they have become too many."""
+        """The window of the evidence's tokens from `first` to `last`, or a few less if they do not fit."""
         span = offsets[first][0], offsets[last - 1][1]
         encoded = self._encoded(head + pair.evidence[slice(*span)], pair.claim)
         excess = len(encoded["input_ids"]) - self.max_tokens
@@ -88,13 +85,13 @@ class Reader:
     def _claim(self, encoded: Any) -> tuple[int, int]:
         length = len(encoded["input_ids"])
         segments = encoded.sequence_ids(0)
-        places = [length - 1] if self._causal else [at for at in range(length) if segments[at] == 1]
+        places = [length - 1] if self._causal else [n for n in range(length) if segments[n] == 1]
         if not places:
             raise ValueError("the claim has no tokens")
         return places[0], places[-1] + 1
 
     def _tokens(self, text: str, **options: bool) -> Mapping[str, Any]:
-        """A text without the model's special tokens; what looks like one in it is text."""
+        """The text's tokens, none of them special: what looks like a special token is read as text."""
         tokens: Mapping[str, Any] = self._tokenizer(
             text, add_special_tokens=False, split_special_tokens=True, verbose=False, **options
         )
@@ -102,7 +99,7 @@ class Reader:
 
 
 def _prompt(evidence: str, claim: str) -> str:
-    """What a decoder reads. RefChecker's own is in the chat format of the one model that it was made for."""
+    """What a decoder reads. RefChecker's prompt has the chat format of the one model that it was made for."""
     return (
         "Decide whether the evidence supports the claim, contradicts it, or neither.\n"
         f"Evidence: {evidence}\nClaim: {claim}\nThe evidence"
@@ -117,11 +114,11 @@ def _head(pair: Pair) -> str:
 Bounds = tuple[int, int]
 
 _SHARED = 0.25
-"""What a window has in common with the one before, as a share of its tokens."""
+"""Share of its tokens that a window has in common with the one before."""
 
 
 def windows(tokens: int, room: int) -> list[Bounds]:
-    """The bounds of windows of `room` tokens that cover all `tokens`; the last one ends where they end."""
+    """The bounds of overlapping windows of `room` tokens that cover all `tokens`; the last ends where they end."""
     if tokens <= room:
         return [(0, tokens)] if tokens else []
     step = max(1, room - int(room * _SHARED))
@@ -138,13 +135,13 @@ _PROBES = ((5, 6, 7), (5, 6, 8))
 
 
 class HiddenStates:
-    """Any encoder or decoder that transformers loads, by its name, a folder or its hub id. Blocking.
+    """Any encoder or decoder that transformers loads, by name, folder or hub id. Blocking.
 
     Args:
-        pooling: whose state is a layer's. `claim`: of a decoder the last token's, as RefChecker takes it; of
-            an encoder, which has no token that knows all others alone, the mean of the claim's tokens. `cls`:
-            the first token's. `mean`: the mean of all.
-        max_tokens: of one window, the claim's included.
+        pooling: which token's state stands for a layer. `claim`: in a decoder the last one's, as in
+            RefChecker; in an encoder, where no single token sums up the text, the mean over the claim's
+            tokens. `cls`: the first one's. `mean`: the mean over all.
+        max_tokens: of one window with the claim.
 
     Raises:
         ConfigError: the model can't be found or loaded, or its own window is shorter than `max_tokens`.
@@ -173,24 +170,24 @@ class HiddenStates:
 
     @property
     def dtype(self) -> str:
-        """What it computes in."""
+        """The number format that it computes in."""
         return str(self._model.dtype).removeprefix("torch.")
 
     def read(self, windows: Sequence[ClaimWindow]) -> States:
-        """Shape (len(windows), layers, hidden size), computed at once. Layer 1 is the first row.
+        """Shape (len(windows), layers, hidden size), computed in one batch.
 
-        The embeddings under the first layer are left out. A window whose states are not all finite is NaN all
-        over; values beyond float16 are brought back to its largest.
+        Row 0 is layer 1; the embeddings below it are left out. If a window has a state that is not finite,
+        all its states are NaN. Values beyond the range of float16 are clipped to it.
         """
         length = max(window.length for window in windows)
-        mask = torch.tensor([[1] * one.length + [0] * (length - one.length) for one in windows])
+        mask = torch.tensor([[1] * window.length + [0] * (length - window.length) for window in windows])
         inputs = {
-            name: torch.tensor([_padded(one.inputs[name], length, self._fill(name)) for one in windows])
+            name: torch.tensor([_padded(window.inputs[name], length, self._fill(name)) for window in windows])
             for name in windows[0].inputs
             if name != "attention_mask"
         }
         layers = self._forward({**inputs, "attention_mask": mask})
-        weights = torch.tensor([_SHARES[self.pooling](one, length) for one in windows])
+        weights = torch.tensor([_SHARES[self.pooling](window, length) for window in windows])
         weights = weights.to(layers[0].device).unsqueeze(2)
         pooled = torch.stack([(layer.float() * weights).sum(dim=1) for layer in layers], dim=1)
         finite = pooled.isfinite().all(dim=2, keepdim=True).all(dim=1, keepdim=True)
@@ -209,22 +206,22 @@ class HiddenStates:
         return list(output.hidden_states[1:])
 
     def _probe(self) -> tuple[bool, int, int]:
-        """Whether it is a decoder, its layers and its hidden size.
+        """Whether the model is a decoder, its number of layers and its hidden size.
 
-        A decoder's first token knows nothing of those after it: exchanging one leaves it as it is.
+        In a decoder, the state of the first token does not depend on the tokens after it.
         """
         self._model.config.use_cache = False
         size = int(self._model.config.vocab_size)
         ids = torch.tensor(_PROBES) % size
         layers = self._forward({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
-        one, other = layers[-1][:, 0].float()
-        causal = bool((one - other).norm() <= _SAME * one.norm())
+        first, second = layers[-1][:, 0].float()
+        causal = bool((first - second).norm() <= _SAME * first.norm())
         return causal, len(layers), layers[-1].shape[-1]
 
 
 def _shares(first: int, last: int, length: int) -> list[float]:
-    """What each of `length` tokens counts in the mean of those from `first` to `last`."""
-    return [1 / (last - first) if first <= at < last else 0.0 for at in range(length)]
+    """The weights of `length` tokens in the mean over those from `first` to `last`."""
+    return [1 / (last - first) if first <= token < last else 0.0 for token in range(length)]
 
 
 _SHARES: Mapping[Pooling, Callable[[ClaimWindow, int], list[float]]] = {
@@ -239,5 +236,5 @@ def _padded(row: Sequence[int], length: int, fill: int) -> list[int]:
 
 
 def _limit(config: Any, tokenizer: Any) -> int:
-    """The tokens a model can read. Tokenizers that do not know say a number with thirty digits."""
+    """The tokens a model can read. A tokenizer that does not know names a number with thirty digits."""
     return int(min(getattr(config, "max_position_embeddings", None) or 2**30, tokenizer.model_max_length))

@@ -19,16 +19,16 @@ from proxy.types import Judgement, Pair, Precision, Verdict
 class RepCChecker:
     """Implements `protocols.Checker` with a classifier made by `python -m training.repc`.
 
-    RefChecker (EMNLP 2024), section 4. Evidence longer than the window is read in overlapping windows, of
-    which the one that most likely supports the claim decides and is the quote; in the paper's code, where
-    none supports the claim, any that contradicts it decides. The claim is never cut: one that leaves no room
-    for evidence is UNVERIFIED. All work is done on a thread of the checker's own.
+    RefChecker (EMNLP 2024), section 4. Long evidence is read in overlapping windows. The window with the
+    highest probability of support decides and is the quote; in the paper's code, if none supports the claim,
+    any that contradicts it decides. The claim is never cut: one that leaves no room for evidence is
+    UNVERIFIED. The model runs on a thread of its own.
 
     Args:
         model: the name, folder or hub id of the model that the classifier was trained on.
         classifier: the folder that training wrote, or the `repc.json` in it.
         precision: see `SentenceTransformerEncoder`.
-        batch_size: windows that are computed at once.
+        batch_size: windows that are computed together.
 
     Raises:
         ConfigError: a file is missing or broken, or the model is not the one the classifier was trained on.
@@ -57,23 +57,26 @@ class RepCChecker:
 
     @property
     def version(self) -> str:
-        """A SHA-256 that changes with the classifier and with the model: for caches of judgements."""
+        """A SHA-256 of classifier and model, for caches of judgements."""
         return self._version
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
-        """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
+        """One judgement per pair, in order. Batches that have not begun when it is cancelled are dropped."""
         return await self._windowed.check(pairs)
 
     def close(self) -> None:
-        """Ends the thread; what it is at is finished first."""
+        """Ends the thread, after the batch that it is computing."""
         self._windowed.close()
 
     def _judge(self, windows: Sequence[ClaimWindow]) -> list[Judgement]:
         states = self._states.read(windows)
         finite = np.isfinite(states).all(axis=(1, 2))
-        found = np.full((len(windows), len(self._description.classes)), np.nan)
-        found[finite] = self._ensemble.probabilities(states[finite])
-        return [_judgement(self._description, *one) for one in zip(windows, found, strict=True)]
+        probabilities = np.full((len(windows), len(self._description.classes)), np.nan)
+        probabilities[finite] = self._ensemble.probabilities(states[finite])
+        return [
+            _judgement(self._description, window, row)
+            for window, row in zip(windows, probabilities, strict=True)
+        ]
 
 
 def _same_model(stored: Stored, states: HiddenStates, classifier: str) -> None:

@@ -1,7 +1,4 @@
-"""What a classifier's JSON file says of it, and the verdict that follows from its probabilities.
-
-A classifier on disk: `repc.json`, which describes it, and its arrays as safetensors. Never pickled.
-"""
+"""A RepC classifier on disk: its description, `repc.json`, and its arrays as safetensors. Never pickled."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ class _Part(BaseModel):
 
 
 class ModelDescription(_Part):
-    """The model whose hidden states are classified. `layers` are those it has, `hidden_size` is of each."""
+    """The model whose hidden states are classified: its number of layers and the hidden size of each."""
 
     name: str
     sha256: Sha256
@@ -43,11 +40,11 @@ class ModelDescription(_Part):
 
 
 class Description(_Part):
-    """The whole file. `arrays` is the safetensors file beside it; `sources`, `seed` and `figures` say how it
-    came to be, and nothing reads them.
+    """The whole of `repc.json`.
 
-    `slope` and `offset` are Platt's (1999), on the log-odds of the probability of support. A claim whose
-    calibrated probability reaches `threshold` is supported.
+    `arrays` is the safetensors file beside it. `slope` and `offset` are those of Platt's scaling (1999), on
+    the log-odds of the probability of support. A claim is supported from a calibrated probability of `threshold`
+    on. `sources`, `seed` and `figures` record how the classifier was made; nothing reads them.
     """
 
     format: Literal[1]
@@ -68,7 +65,7 @@ class Description(_Part):
     figures: JsonValue = None
 
     @model_validator(mode="after")
-    def _is_of_one_piece(self) -> Self:
+    def _is_consistent(self) -> Self:
         if self.classes not in (TWO, THREE):
             raise ValueError(f"classes must be {list(THREE)} or {list(TWO)}")
         if len(set(self.layers)) < len(self.layers) or max(self.layers) > self.model.layers:
@@ -76,7 +73,7 @@ class Description(_Part):
         return self
 
     def verdict(self, probabilities: Floats, score: float) -> Verdict:
-        """What the probabilities of the best window, shape (classes,), and its calibrated `score` come to."""
+        """The verdict by the best window: its probabilities, shape (classes,), and its calibrated `score`."""
         if score >= self.threshold:
             return Verdict.SUPPORTED
         contradicted = self.classes == THREE and probabilities[1] > probabilities[2]
@@ -84,13 +81,13 @@ class Description(_Part):
 
 
 def log_odds(probabilities: Floats) -> Floats:
-    """Of probabilities, at most about 9 either way: few neighbours that agree are not certain."""
+    """The log-odds of probabilities, between about -9 and 9: a few neighbours that agree are not certain."""
     kept = np.clip(probabilities, _TINY, 1 - _TINY)
     return np.asarray(np.log(kept / (1 - kept)))
 
 
 def calibrated(probabilities: Floats, slope: float, offset: float) -> Floats:
-    """Platt's scaling of probabilities."""
+    """Probabilities after Platt's scaling."""
     return sigmoid(slope * log_odds(probabilities) + offset)
 
 
@@ -100,8 +97,7 @@ ARRAYS = "repc.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A classifier as read. `sha256` is that of its description, which names those of the arrays and the
-    model."""
+    """A classifier as read. `sha256` is that of its description, which in turn holds those of arrays and model."""
 
     description: Description
     ensemble: Ensemble
@@ -111,16 +107,16 @@ class Stored:
 def array_bytes(ensemble: Ensemble) -> bytes:
     """The classifier's arrays as a safetensors file."""
     arrays: dict[str, NDArray[np.generic]] = {
-        f"{layer}.{field.name}": np.array(getattr(one, field.name), order="C")
-        for layer, one in ensemble.layers.items()
-        for field in fields(one)
+        f"{layer}.{field.name}": np.array(getattr(classifier, field.name), order="C")
+        for layer, classifier in ensemble.layers.items()
+        for field in fields(classifier)
     }
     content: bytes = save(arrays)
     return content
 
 
 def write_classifier(folder: Path, description: Description, arrays: bytes) -> None:
-    """Writes both files; the description, which makes the folder a classifier, last."""
+    """Writes both files, the description last: without it, the folder holds no classifier."""
     (folder / description.arrays).write_bytes(arrays)
     text = description.model_dump_json(indent=1) + "\n"
     partial = folder / f"{DESCRIPTION}.part"
@@ -132,7 +128,7 @@ def read_classifier(path: Path) -> Stored:
     """The classifier in a folder, or that of a description file.
 
     Raises:
-        ConfigError: a file is missing, broken, or not the one that belongs to the other.
+        ConfigError: a file is missing or broken, or the two do not belong together.
     """
     path = path.expanduser()
     file = path / DESCRIPTION if path.is_dir() else path
@@ -171,10 +167,10 @@ def _ensemble(file: Path, description: Description) -> Ensemble:
 
 
 def _try_out(ensemble: Ensemble, description: Description) -> None:
-    """Raises ValueError where the arrays give no probabilities: their shapes are wrong, or their values."""
+    """Raises ValueError if the arrays give no probabilities, since their shapes or values are wrong."""
     blank = np.zeros((1, description.model.layers, description.model.hidden_size))
-    found = ensemble.probabilities(blank)
-    if found.shape != (1, len(description.classes)) or not np.isclose(found.sum(), 1, atol=1e-3):
+    values = ensemble.probabilities(blank)
+    if values.shape != (1, len(description.classes)) or not np.isclose(values.sum(), 1, atol=1e-3):
         raise ValueError("they give no probabilities")
 
 
