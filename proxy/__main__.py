@@ -19,8 +19,8 @@ from proxy import __version__
 from proxy.errors import RequestError, VouchError
 
 
-class CheckerOption(StrEnum):
-    """The checkers, for the command line."""
+class CheckerChoice(StrEnum):
+    """The values of `--checker`."""
 
     BUILTIN = "builtin"
     LLM = "llm"
@@ -48,11 +48,13 @@ ConfigOption = Annotated[
     typer.Option(
         "--config",
         "-c",
-        help="Settings. Default: $VOUCH_CONFIG, else ./config.yaml where there is one.",
+        help="The settings file. Default: $VOUCH_CONFIG, or else ./config.yaml if it exists.",
     ),
 ]
+CheckerOption = Annotated[CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")]
 IndexOption = Annotated[
-    Path | None, typer.Option("--index", "-i", help="The folder that `vouch index` wrote. Default: `index`.")
+    Path | None,
+    typer.Option("--index", "-i", help="The folder that `vouch index` wrote to. Default: `index`."),
 ]
 
 
@@ -72,18 +74,21 @@ def serve(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The upstream, by litellm's name: `openai/gpt-4o-mini`, `ollama/llama3.2`; "
-            "`vouch/extractive` and `vouch/demo` answer from the index itself. Replaces the config's."
+            help="The LLM that answers, by litellm's name: `openai/gpt-4o-mini`, `ollama/llama3.2`. "
+            "`vouch/extractive` and `vouch/demo` need no LLM: they answer from the index. "
+            "Replaces the upstreams of the settings file."
         ),
     ] = None,
-    api_base: Annotated[str | None, typer.Option(help="The upstream's address, with `/v1`.")] = None,
+    api_base: Annotated[str | None, typer.Option(help="The address of the LLM's server, with `/v1`.")] = None,
     api_key: Annotated[
-        str | None, typer.Option(help="The upstream's key. Better in the environment: `OPENAI_API_KEY`, ….")
+        str | None, typer.Option(help="The key for the LLM. Safer in the environment: `OPENAI_API_KEY`, ….")
     ] = None,
     index: IndexOption = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: 127.0.0.1.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 picks one. Default: 8000.")] = None,
-    checker: Annotated[CheckerOption | None, typer.Option(help="Who checks. Default: builtin.")] = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen on. Default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port; 0 picks a free one. Default: 8000.")] = None,
+    checker: Annotated[
+        CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")
+    ] = None,
 ) -> None:
     """Serve `/v1/chat/completions` and the rest of the API.
 
@@ -115,23 +120,24 @@ def index_command(
         typer.Argument(
             metavar="SOURCE...",
             show_default=False,
-            help="Files, folders (with all below them), globs, or `-` for standard input. Read are .txt .md "
+            help="Files, folders with all in them, globs, or `-` for standard input. Formats: .txt .md "
             ".html .pdf .docx .jsonl (id, title, text, url) .csv .tsv and MediaWiki dumps (.xml, .xml.bz2).",
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The index's folder. Default: `index`.")
+        Path | None, typer.Option("--out", "-o", help="The folder to write the index to. Default: `index`.")
     ] = None,
     config: ConfigOption = None,
     encoder: Annotated[
-        str | None, typer.Option(help="A hub id or local folder instead of the packaged all-MiniLM-L6-v2.")
+        str | None,
+        typer.Option(help="Hub id or folder of an encoder other than the packaged all-MiniLM-L6-v2."),
     ] = None,
-    words: Annotated[int | None, typer.Option(help="Words a passage, about. Default: 100.")] = None,
+    words: Annotated[int | None, typer.Option(help="Words per passage, about. Default: 100.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail when a document can't be read.")] = False,
 ) -> None:
-    """Make documents searchable, or bring an index up to date: only what changed is encoded again.
+    """Index documents, or update an index: only passages that changed are encoded again.
 
-    The index that stands stays whole until the new one is: stop this at any moment, nothing is lost.
+    An existing index stays in use until the new one is complete. You can stop this at any time.
 
     Examples:
 
@@ -148,31 +154,34 @@ def index_command(
 @app.command()
 def check(
     text: Annotated[
-        str, typer.Argument(metavar="[TEXT | -]", help="The text; `-` reads standard input.")
+        str, typer.Argument(metavar="[TEXT | -]", help="The text to check; `-` reads it from standard input.")
     ] = "-",
     index: IndexOption = None,
     config: ConfigOption = None,
     question: Annotated[str, typer.Option("--question", "-q", help="The question that it answers.")] = "",
-    checker: Annotated[CheckerOption | None, typer.Option(help="Who checks. Default: builtin.")] = None,
+    checker: Annotated[
+        CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")
+    ] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print content, references and verification as on the wire.")
+        bool,
+        typer.Option("--json", help="Print content, references and verification as the API's JSON."),
     ] = False,
     cited: Annotated[
-        bool, typer.Option("--cited", help="Check the text's own `[n]` against `--documents` instead.")
+        bool, typer.Option("--cited", help="Check the text's own citations `[n]` against `--documents`.")
     ] = False,
     documents: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="What `[1]`, `[2]`, … stand for: a file, a folder's files in sorted order, or a .jsonl file "
-            "of `text` and, where they have one, `number`. May be given several times.",
+            help="The documents that `[1]`, `[2]`, … cite: a file, a folder (its files in sorted order), or "
+            "a .jsonl file with `text` and optionally `number` in each line. Can be given several times.",
         ),
     ] = None,
 ) -> None:
-    """Check a text against the index: each claim coloured by its verdict, references below.
+    """Check a text against the index, and print it with each claim coloured by its verdict.
 
-    Ends with 0 when nothing is nonfactual, else with 3; with `--cited`, with 3 when a statement is not fully
-    supported by what it cites.
+    The exit status is 3 if a claim is contradicted or unsupported, or, with `--cited`, if a statement is not
+    fully supported by the documents that it cites. Otherwise it is 0.
 
     Examples:
 
@@ -202,12 +211,13 @@ def check(
 @app.command()
 def demo(
     question: Annotated[
-        str | None, typer.Argument(help="What to ask; default: one that the example corpus answers.")
+        str | None, typer.Argument(help="The question to ask. Default: one that the example corpus answers.")
     ] = None,
 ) -> None:
-    """See it work: index the example corpus, serve, ask through the OpenAI SDK, print the cited reply.
+    """Show Vouch at work: index the example corpus, serve it, ask a question, print the cited reply.
 
-    The model answers from the corpus itself and plants one error in its first draft. No key, no download.
+    The model answers from the corpus and makes one error in its first draft, which Vouch finds and corrects.
+    It needs no key and no download.
     """
     from proxy.cli import demo as command
 
@@ -216,14 +226,14 @@ def demo(
 
 @app.command("config")
 def config_command(config: ConfigOption = None) -> None:
-    """Print the effective settings: defaults, config file, environment. Secrets are masked."""
+    """Print the settings in effect, out of defaults, settings file and environment. Secrets are masked."""
     from proxy.cli import show_config as command
 
     command.run(config)
 
 
 def main() -> NoReturn:
-    """The `vouch` command. What goes wrong is one line on standard error and exit status 2."""
+    """The `vouch` command. An error is one line on standard error and exit status 2."""
     try:
         app()
     except VouchError as error:

@@ -1,4 +1,4 @@
-"""`vouch demo`: the whole of it in a minute, on the example corpus, through the doors that users use."""
+"""`vouch demo`: indexes the example corpus, serves it and asks, all through the public interfaces."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ ANSWER_SECONDS = 60
 
 
 class DemoError(VouchError):
-    """The demo did not show what it is there to show."""
+    """The demo failed: no server, no answer, or no correction to show."""
 
 
 def run(question: str | None, console: Console | None = None) -> None:
-    """Indexes, serves, asks, prints. Raises `DemoError` when the planted error is not caught and mended."""
+    """Indexes, serves, asks, prints. Raises `DemoError` if the planted error is not found and corrected."""
     question = question or QUESTION
     console = console or Console(highlight=False, soft_wrap=True)
     with tempfile.TemporaryDirectory(prefix="vouch-demo-") as folder:
@@ -62,7 +62,7 @@ def run(question: str | None, console: Console | None = None) -> None:
 
 
 def corpus() -> Path:
-    """The example corpus: in the package once it is installed, else beside it in the source tree."""
+    """The folder of the example corpus: in the installed package, or in the source tree."""
     packaged = Path(str(files("proxy"))) / "data" / "corpus"
     source = Path(__file__).parents[2] / "examples" / "corpus"
     for folder in (packaged, source):
@@ -73,7 +73,7 @@ def corpus() -> Path:
 
 @contextlib.contextmanager
 def server(index: Path, *options: str) -> Iterator[str]:
-    """`vouch serve` as its own process, on a port of its own choice; its base URL."""
+    """`vouch serve` in a process of its own, on a free port. Yields its base URL."""
     command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", "0", *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("VOUCH_")}
     environment |= {"COLUMNS": "200", "VOUCH_SERVER__LOG_LEVEL": "warning"}
@@ -92,20 +92,20 @@ def server(index: Path, *options: str) -> Iterator[str]:
 
 def _base_url(process: subprocess.Popen[str]) -> str:
     for line in process.stdout or ():
-        if found := re.search(r"http://\S+", line):
-            return found.group()
+        if address := re.search(r"http://\S+", line):
+            return address.group()
     raise DemoError("The server did not start; what it said is above.")
 
 
 class Typewriter:
-    """Prints a text that comes in pieces, breaking lines between words; marks are coloured."""
+    """Prints a text that comes in pieces; breaks lines between words, colours citation markers."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._column = 0
 
     def write(self, piece: str, style: str = "") -> None:
-        """One more piece."""
+        """Prints one more piece."""
         for word in re.findall(r"\s+|\[\d+\]|[^\s\[]+|\[", piece):
             fits = self._column + cell_len(word) < self._console.width
             if not fits:
@@ -118,7 +118,7 @@ class Typewriter:
 
 
 def ask(screen: Typewriter, base_url: str, question: str) -> dict[str, Any]:
-    """Prints the reply as it comes; what the finish chunk says beside it."""
+    """Prints the reply as it comes. Returns the fields that Vouch adds to the finish chunk."""
     client = OpenAI(base_url=base_url, api_key="none", timeout=ANSWER_SECONDS)
     finish: dict[str, Any] = {}
     screen.write(f"{MODEL}: ", "bold")
@@ -139,7 +139,7 @@ def ask(screen: Typewriter, base_url: str, question: str) -> dict[str, Any]:
 
 
 def trace(console: Console, verification: dict[str, Any]) -> None:
-    """The rounds: which claim failed, against which passage, and what came of the re-prompt."""
+    """Prints each round: the claims that failed, the evidence against them, and the outcome."""
     for number, attempt in enumerate(verification["attempts"], 1):
         failed = attempt["nonfactual"]
         console.print(Text(f"Round {number}: ", "bold") + Text(HOLD.get(len(failed), MANY)))

@@ -1,4 +1,4 @@
-"""Where an upstream is and how it is called; what both clients offer beyond `LLM`."""
+"""Where an upstream is, how it is called, and what its client offers beyond `LLM`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ OPENAI_COMPATIBLE = frozenset({"openai", "openai_like", "custom_openai", "hosted
 class Endpoint:
     """One configured model. `model` is litellm's name (`openai/gpt-4o-mini`); the route follows `api_base`.
 
-    `timeout` is in seconds: for a whole call, or, while streaming, between two chunks; `connect_timeout`
-    to connect. A larger reply than `max_reply_bytes` is an error. `params` are added to each call, under
-    what the client sends. With `client_key` the client's own key is used, and never another one.
+    `timeout` is in seconds, for a whole call or, in a stream, for the next chunk; `connect_timeout` for the
+    connection. A reply of more than `max_reply_bytes` is an error. `params` are added to each call; the
+    client's own take precedence. With `client_key` the client's key is used, and never another one.
     """
 
     model: str
@@ -35,8 +35,11 @@ class Endpoint:
     params: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def key(self, client_key: str | None) -> str | None:
-        """The key to call with. Raises `UpstreamError` (401) where the client had to send one and did not,
-        or where it is none that a header could carry."""
+        """The key to call with.
+
+        Raises `UpstreamError` (401) if the client must send a key and sent none, or one that no header can
+        carry.
+        """
         if not self.client_key:
             return self.api_key
         if not client_key or not client_key.isprintable():
@@ -55,10 +58,10 @@ class Endpoint:
         return rest if slash and provider in OPENAI_COMPATIBLE else self.model
 
     def secrets(self, client_key: str | None) -> tuple[str, ...]:
-        """What no message may repeat, longest first."""
+        """Texts that no message may repeat, longest first."""
         base = urlsplit(self.api_base or "")
-        found = {self.api_key, client_key, base.password, base.query, *self.headers.values()}
-        return tuple(sorted((text for text in found if text and len(text) > 3), key=len, reverse=True))
+        texts = {self.api_key, client_key, base.password, base.query, *self.headers.values()}
+        return tuple(sorted((text for text in texts if text and len(text) > 3), key=len, reverse=True))
 
     @property
     def where(self) -> str:
@@ -71,10 +74,10 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Forwarded:
-    """An upstream's answer to a route that Vouch passes on: `body` yields its bytes as they come.
+    """An upstream's answer that is passed on: `body` yields its bytes as they come.
 
-    `headers` are lower case: the content type, and what tells the client about rate limits. Whoever gets
-    one either reads `body` to its end or calls `aclose`, which may be called at any time.
+    `headers`, in lower case, are the content type and the rate limits. The receiver reads `body` to its end
+    or calls `aclose`, which may be called at any time.
     """
 
     status: int
@@ -83,34 +86,34 @@ class Forwarded:
     close: Callable[[], Awaitable[None]] = field(repr=False)
 
     async def aclose(self) -> None:
-        """Hangs up."""
+        """Closes the connection."""
         await self.close()
 
 
 @runtime_checkable
 class Relay(Protocol):
-    """What can pass an upstream's own answer to a chat on, byte by byte."""
+    """A client that can pass on the upstream's answer to a chat as bytes."""
 
     async def relay(self, chat: Chat) -> Forwarded:
-        """POSTs `chat.body` as it is, but for the model's name; its `stream` says how the answer shall come.
+        """POSTs `chat.body` with the upstream's name of the model; its `stream` decides how the answer comes.
 
-        Returns once the answer's first bytes are there. Raises `errors.UpstreamError` for anything but a
-        success. `body` ends at an event's line, and raises `errors.UpstreamError` when a stream breaks off.
+        Returns when the first bytes have come. Raises `errors.UpstreamError` for anything but a success. The
+        pieces of a stream end with a line; if it breaks off, reading it raises `errors.UpstreamError`.
         """
         ...
 
 
 class Upstream(LLM, Protocol):
-    """An `LLM` that can also pass other routes on."""
+    """An `LLM` that can also pass on other routes than chat."""
 
     async def forward(self, route: str, body: Json, api_key: str | None) -> Forwarded:
         """POSTs `body` to `route` (`embeddings`, say). `model` in it is replaced by the upstream's own name.
 
-        Raises `errors.UpstreamError` for anything but a success, `errors.NotFoundError` for a route that
-        this upstream can't serve.
+        Raises `errors.UpstreamError` for anything but a success, `errors.NotFoundError` for a route that the
+        client does not pass on.
         """
         ...
 
     async def close(self) -> None:
-        """Closes the connections. The upstream may be used again."""
+        """Closes the connections. They are opened again when the upstream is used again."""
         ...

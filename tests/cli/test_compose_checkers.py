@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from proxy.__main__ import CheckerOption
+from proxy.__main__ import CheckerChoice
 from proxy.cli.compose_checkers import load_checkers
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.config.checker_settings import CheckerName
@@ -45,7 +45,7 @@ class Factual:
 
 
 def test_the_command_line_names_the_same_checkers() -> None:
-    assert tuple(map(str, CheckerOption)) == get_args(CheckerName)
+    assert tuple(map(str, CheckerChoice)) == get_args(CheckerName)
 
 
 def test_one_setting_decides_how_many_threads_compute() -> None:

@@ -118,7 +118,7 @@ _SHARED = 0.25
 
 
 def windows(tokens: int, room: int) -> list[Bounds]:
-    """The bounds of overlapping windows of `room` tokens that cover all `tokens`; the last ends where they end."""
+    """The bounds of overlapping windows of `room` tokens that cover all `tokens`, up to the last one."""
     if tokens <= room:
         return [(0, tokens)] if tokens else []
     step = max(1, room - int(room * _SHARED))

@@ -43,8 +43,8 @@ class Description(_Part):
     """The whole of `repc.json`.
 
     `arrays` is the safetensors file beside it. `slope` and `offset` are those of Platt's scaling (1999), on
-    the log-odds of the probability of support. A claim is supported from a calibrated probability of `threshold`
-    on. `sources`, `seed` and `figures` record how the classifier was made; nothing reads them.
+    the log-odds of the probability of support. A claim is supported if its calibrated probability is at least
+    `threshold`. `sources`, `seed` and `figures` record how the classifier was made; nothing reads them.
     """
 
     format: Literal[1]
@@ -97,7 +97,7 @@ ARRAYS = "repc.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A classifier as read. `sha256` is that of its description, which in turn holds those of arrays and model."""
+    """A classifier as read. `sha256` is that of its description, which holds the others'."""
 
     description: Description
     ensemble: Ensemble

@@ -38,8 +38,8 @@ _SAME = 0.85
 """Similarity of two sentences that say the same: mirrored articles, overlapping passages."""
 
 _SIMILAR = 0.5
-"""Similarity from which on an evidence sentence may stand in for a claim. A sentence in which one number or
-one name was changed keeps well over half of its terms."""
+"""From this similarity on, an evidence sentence may replace a claim. A sentence in which one number or name
+was changed keeps well over half of its terms."""
 
 MAX_CLAIMS = 200
 MAX_SENTENCES = 1_000
@@ -74,10 +74,10 @@ def compose(question: str, passages: Sequence[Passage]) -> Composition:
         return Composition("")
     ahead = len(documents) == 1 or documents[0][0] - documents[1][0] >= _CLEAR_WIN
     used = documents[:1] if ahead else documents[:3]
-    found: list[_Sentence] = []
+    candidates: list[_Sentence] = []
     for rank, (_, document) in enumerate(used):
-        found += _sentences(document, rank, language)
-    chosen = _chosen(wanted, found)
+        candidates += _sentences(document, rank, language)
+    chosen = _chosen(wanted, candidates)
     if not chosen:
         return Composition("")
     sources = dict.fromkeys(sentence.passage for sentence in chosen)
@@ -105,7 +105,7 @@ def _ranked(wanted: Mapping[str, float], passages: Sequence[Passage]) -> list[tu
 
 
 def _sentences(document: Sequence[Passage], rank: int, language: Language) -> Iterator[_Sentence]:
-    """The usable sentences of one document's passages. One that leans comes only with those it leans on."""
+    """The usable sentences of one document's passages, each with those that must come before it."""
     for passage in sorted(document, key=lambda passage: passage.start):
         before: _Sentence | None = None
         for number, text in enumerate(sentences(passage.text)):
@@ -121,14 +121,14 @@ def _sentences(document: Sequence[Passage], rank: int, language: Language) -> It
                 yield before
 
 
-def _chosen(wanted: Mapping[str, float], found: Sequence[_Sentence]) -> list[_Sentence]:
+def _chosen(wanted: Mapping[str, float], usable: Sequence[_Sentence]) -> list[_Sentence]:
     """The best sentences, `MOST` at most, with those they need, arranged.
 
-    What of the question is answered already counts half, so that one about two things gets something of each.
+    Terms that are answered already count half, so that a question about two things gets an answer to each.
     """
     left = dict(wanted)
     chosen: dict[str, _Sentence] = {}
-    candidates = list(found)
+    candidates = list(usable)
     first: tuple[float, _Sentence] | None = None
     while candidates:
         best = max(candidates, key=lambda sentence: _score(left, sentence))
@@ -137,24 +137,24 @@ def _chosen(wanted: Mapping[str, float], found: Sequence[_Sentence]) -> list[_Se
         first = first or (score, best)
         if len(chosen) >= FEWEST and score < first[0] / 2:
             break
-        unit = [one for one in (*best.needs, best) if one.text not in chosen]
-        if len(chosen) + len(unit) > MOST or any(_repeats(one, chosen.values()) for one in unit):
+        unit = [sentence for sentence in (*best.needs, best) if sentence.text not in chosen]
+        if len(chosen) + len(unit) > MOST or any(_repeats(sentence, chosen.values()) for sentence in unit):
             continue
-        chosen.update((one.text, one) for one in unit)
+        chosen.update((sentence.text, sentence) for sentence in unit)
         left = {term: weight / 2 if _holds(best.terms, term) else weight for term, weight in left.items()}
     return _arranged(chosen.values(), first[1]) if first else []
 
 
 def _score(wanted: Mapping[str, float], sentence: _Sentence) -> float:
-    """How much of what is wanted it holds; a document's opening counts a little more, a sentence that leans
-    a little less."""
+    """The share of the wanted terms in the sentence; a document's opening counts a little more, a sentence
+    that needs others a little less."""
     rank, start, number = sentence.place
     opening = 0.15 if start == number == rank == 0 else 0.0
     return _share(wanted, sentence.terms) + opening - 0.05 * len(sentence.needs)
 
 
 def _arranged(chosen: Iterable[_Sentence], best: _Sentence) -> list[_Sentence]:
-    """The best first, with what it leans on and what leans on it; the rest as it stands in the documents."""
+    """The best sentence first, with those it needs or is needed by; the rest in the documents' order."""
     groups: list[list[_Sentence]] = []
     for sentence in sorted(chosen, key=lambda sentence: sentence.place):
         if sentence.needs and groups:
@@ -177,14 +177,14 @@ def _share(wanted: Mapping[str, float], held: frozenset[str]) -> float:
 
 def _holds(held: frozenset[str], term: str) -> bool:
     """A single Chinese character is looked for in the pairs; elsewhere terms are compared whole."""
-    return term in held or (len(term) == 1 and has_han(term) and any(term in other for other in held))
+    return term in held or (len(term) == 1 and has_han(term) and any(term in pair for pair in held))
 
 
 def mend(draft: str, revision: Revision) -> str:
-    """The draft with each named claim replaced by the most similar evidence sentence, or dropped with the
-    white space around it where none is similar enough or it would say what the draft says already.
+    """The draft with each named claim replaced by the most similar evidence sentence.
 
-    Everything else stays byte for byte. The result may be empty.
+    A claim is dropped, with the white space around it, if no sentence is similar enough or the draft has the
+    sentence already. Everything else stays byte for byte. The result may be empty.
     """
     evidence = _evidence(revision.documents, language_of(draft))
     mended = draft
@@ -197,8 +197,10 @@ def mend(draft: str, revision: Revision) -> str:
 
 
 def corrected(draft: str, rewriting: Rewriting) -> dict[int, str | None]:
-    """Per sentence asked for, from 1, the most similar evidence sentence that the draft lacks and no other
-    sentence got, or None where none is similar enough."""
+    """For each sentence of the request, numbered from 1, the evidence sentence that replaces it, or None.
+
+    It is the most similar one that is neither in the draft nor replaces another sentence.
+    """
     evidence = _evidence(rewriting.documents, language_of(draft))
     said: dict[int, str | None] = {}
     told = draft
@@ -221,7 +223,7 @@ def _places(draft: str, claims: Sequence[str]) -> list[tuple[int, int]]:
     for claim in sorted(set(claims[:MAX_CLAIMS]), key=len, reverse=True):
         start = draft.find(claim) if claim else -1
         end = start + len(claim)
-        if start >= 0 and all(end <= one or other <= start for one, other in places):
+        if start >= 0 and all(end <= other_start or other_end <= start for other_start, other_end in places):
             places.append((start, end))
     return places
 

@@ -1,4 +1,4 @@
-"""The upstream that needs no key: it answers from the index itself, out of the passages' own sentences."""
+"""The upstream that needs no key: it answers with sentences of the indexed documents."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WELCOME: Mapping[Language, str] = {
 
 PASSAGES = 8
 MANY_PASSAGES = 50
-"""How many are looked through for a name to exchange."""
+"""Passages that are searched for a name to plant as an error."""
 MAX_QUESTION_CHARS = 2_000
 MAX_CHOICES = 16
 _PIECES_A_CHUNK = 4
@@ -101,20 +101,22 @@ class EmbeddedLLM:
         """What the documents say on the question before, without what was said already."""
         real = [text for text in asked if not is_continuation(text)]
         query = _query(real or [""])
-        found = await self._search(query, PASSAGES)
-        composition = await asyncio.to_thread(compose, query, [evidence.passage for evidence in found])
+        composition = await self._composed(query, await self._search(query, PASSAGES))
         said = _draft(turns)
-        new = [one for one in sentences(composition.text) if one not in said]
+        new = [sentence for sentence in sentences(composition.text) if sentence not in said]
         return joined(new, language_of(composition.text))
 
     async def _drafted(self, question: str, query: str) -> str:
         """A first draft; empty where the corpus holds none."""
-        found = await self._search(query, PASSAGES)
-        composition = await asyncio.to_thread(compose, query, [evidence.passage for evidence in found])
+        evidence = await self._search(query, PASSAGES)
+        composition = await self._composed(query, evidence)
         if not self._plant_error or not composition.text:
             return composition.text
-        known = [*found, *await self._search(query, MANY_PASSAGES)]
-        return await asyncio.to_thread(_with_error, composition, [one.passage for one in known], question)
+        known = [item.passage for item in (*evidence, *await self._search(query, MANY_PASSAGES))]
+        return await asyncio.to_thread(_with_error, composition, known, question)
+
+    async def _composed(self, query: str, evidence: Sequence[Evidence]) -> Composition:
+        return await asyncio.to_thread(compose, query, [item.passage for item in evidence])
 
     async def _search(self, query: str, k: int) -> Sequence[Evidence]:
         try:
@@ -152,7 +154,7 @@ class EmbeddedLLM:
 
 
 def _query(asked: Sequence[str]) -> str:
-    """What to look for: the last question, behind the one before where it can't be understood without."""
+    """The query: the last question, after the one before if it can't be understood without that."""
     last = asked[-1][:MAX_QUESTION_CHARS]
     before = asked[-2][:MAX_QUESTION_CHARS] if len(asked) > 1 else ""
     words = last.casefold().replace("?", " ").split()
@@ -163,13 +165,13 @@ def _query(asked: Sequence[str]) -> str:
 
 
 def _mended(turns: Sequence[tuple[object, str]], revision: Revision) -> str:
-    """The draft before the re-prompt, mended; the honest answer where nothing is left of it."""
+    """The corrected draft, or `NOTHING` if no text is left of it."""
     draft = _draft(turns)
     return mend(draft, revision) or NOTHING[language_of(draft)]
 
 
 def _rewritten(turns: Sequence[tuple[object, str]], rewriting: Rewriting) -> str:
-    """Each sentence that was asked for, by the evidence, or the word that it is to be dropped."""
+    """For each sentence of the request its replacement, or the word for dropping it."""
     draft = _draft(turns)
     return write_rewrites(corrected(draft, rewriting), language_of(draft))
 
@@ -179,8 +181,8 @@ def _draft(turns: Sequence[tuple[object, str]]) -> str:
 
 
 def _with_error(composition: Composition, known: Sequence[Passage], question: str) -> str:
-    """The reply with one error: a value that nothing found here holds, or a name that the documents which
-    the reply is made of don't mention."""
+    """The reply with one error: a value that no passage found has, or a name that is not in the documents
+    which the reply is made of."""
     used = {source.document_id for source in composition.sources}
     told = "\n".join(passage.text for passage in known if passage.document_id in used)
     titles = [(passage.document_id in used, bare_title(passage.title)) for passage in known]
@@ -217,8 +219,8 @@ def _chunks(raw: Json, *, with_usage: bool) -> Iterator[Json]:
     for choice in raw["choices"]:
         index, words = choice["index"], pieces(choice["message"]["content"])
         yield chunk(index, {"role": "assistant", "content": ""})
-        for at in range(0, len(words), _PIECES_A_CHUNK):
-            yield chunk(index, {"content": "".join(words[at : at + _PIECES_A_CHUNK])})
+        for start in range(0, len(words), _PIECES_A_CHUNK):
+            yield chunk(index, {"content": "".join(words[start : start + _PIECES_A_CHUNK])})
         yield chunk(index, {}, choice["finish_reason"])
     if with_usage:
         yield {**common, "choices": [], "usage": raw["usage"]}

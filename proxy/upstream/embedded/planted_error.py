@@ -1,4 +1,4 @@
-"""One error, planted on purpose, so that anyone can watch a claim fail and be corrected."""
+"""Plants one error in a text, so that a demo can show how a claim fails and is corrected."""
 
 from __future__ import annotations
 
@@ -44,19 +44,18 @@ class _Change:
 def plant(
     text: str, *, evidence: Sequence[str], subjects: Sequence[str], others: Sequence[str], seed: str
 ) -> str:
-    """`text` with one statement made wrong; the same seed plants the same error.
+    """The text with one wrong statement. The same seed plants the same error.
 
-    A number is changed to one of its kind that `evidence` (the passages' texts) does not hold: a year before
-    another quantity. Where there is none, one of `subjects` (the names that the text is about), or without
-    such another proper name, is exchanged for one of `others` (names that don't belong here). Where there is
-    neither, a sentence with an invented year is added.
+    Tried in this order: a year, then another number, is replaced by one of its kind that is not in `evidence`
+    (the passages' texts). One of `subjects` (names that the text is about), or else another proper name, is
+    replaced by one of `others` (unrelated names). A sentence with an invented year is added.
     """
     chance = random.Random(seed)
     known = "\n".join(evidence)
     for changes in (_years, _quantities, partial(_names, subjects, others)):
-        found = list(changes(text, known, chance))
-        if found:
-            change = chance.choice(found)
+        possible = list(changes(text, known, chance))
+        if possible:
+            change = chance.choice(possible)
             return text[: change.start] + change.new + text[change.end :]
     return text + _invented(text, known, chance)
 
@@ -139,7 +138,8 @@ def _as_round_as(old: int, new: int) -> int:
 
 def _other_han(old: str, chance: random.Random) -> Iterator[str]:
     """The numeral with another digit; a bare 十 becomes 十 and a digit."""
-    place = max((at for at, char in enumerate(old) if char in _HAN_DIGITS or char == "两"), default=None)
+    digits = (index for index, char in enumerate(old) if char in _HAN_DIGITS or char == "两")
+    place = max(digits, default=None)
     for digit in _shuffled(_HAN_DIGITS, chance):
         if place is not None:
             yield old[:place] + digit + old[place + 1 :]

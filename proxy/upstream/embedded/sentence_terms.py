@@ -1,4 +1,4 @@
-"""What the embedded upstream knows of language: content terms, which sentences stand alone, small talk."""
+"""Language rules of the embedded upstream: content terms, sentences that stand alone, small talk."""
 
 from __future__ import annotations
 
@@ -78,18 +78,18 @@ _GREETING = re.compile(
 
 def terms(text: str) -> frozenset[str]:
     """Content terms: stems of words, and pairs of neighbouring Chinese characters."""
-    found: set[str] = set()
+    result: set[str] = set()
     for match in _TOKEN.finditer(text):
         token = match.group()
         if not has_han(token[0]):
             word = token.casefold().replace("’", "'")
             if word not in _STOP:
-                found.add(stem(word.removesuffix("'s")))
+                result.add(stem(word.removesuffix("'s")))
         elif len(token) == 1:
-            found.add(token)
+            result.add(token)
         else:
-            found.update(token[at : at + 2] for at in range(len(token) - 1))
-    return frozenset(found)
+            result.update(token[start : start + 2] for start in range(len(token) - 1))
+    return frozenset(result)
 
 
 def weighted_terms(question: str) -> dict[str, float]:
@@ -100,9 +100,9 @@ def weighted_terms(question: str) -> dict[str, float]:
         if match.start() > 0 and _CAPITALISED.match(match.group())
         for term in terms(match.group())
     }
-    found = terms(_CHINESE_ASKING.sub(" ", question))
+    wanted = terms(_CHINESE_ASKING.sub(" ", question))
     generic = {term for word in _GENERIC for term in terms(word)}
-    return {term: 2.0 if term in names else 0.3 if term in generic else 1.0 for term in sorted(found)}
+    return {term: 2.0 if term in names else 0.3 if term in generic else 1.0 for term in sorted(wanted)}
 
 
 def pieces(text: str) -> list[str]:
@@ -112,14 +112,14 @@ def pieces(text: str) -> list[str]:
 
 def sentences(text: str) -> list[str]:
     """The text's sentences, each on one line, without a heading that ran into it."""
-    found = []
+    result = []
     for start, end in sentence_spans(text):
         lines = text[start:end].split("\n")
         while len(lines) > 1 and len(lines[0]) < _HEADING_CHARS and not lines[1][:1].islower():
             del lines[0]
         joint = "" if has_han(lines[-1][:1]) else " "
-        found.append(joint.join(line.strip() for line in lines))
-    return found
+        result.append(joint.join(line.strip() for line in lines))
+    return result
 
 
 def whole(sentence: str, language: Language) -> bool:
@@ -145,9 +145,9 @@ def leans(sentence: str) -> bool:
     return bool(_LEANING.match(sentence) or _EARLY_PRONOUN.match(sentence))
 
 
-def similarity(one: frozenset[str], other: frozenset[str]) -> float:
+def similarity(first: frozenset[str], second: frozenset[str]) -> float:
     """Dice coefficient of two sets of terms, in [0, 1]."""
-    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
+    return 2 * len(first & second) / (len(first) + len(second)) if first or second else 0.0
 
 
 def small_talk(question: str) -> bool:
