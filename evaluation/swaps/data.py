@@ -12,7 +12,7 @@ from typing import Literal
 
 from evaluation.datasets import CorpusRow, DataError, Passage, held_out, language_among, read_corpus
 from evaluation.metrics import SEED
-from proxy.checkers.builtin.months import MONTHS
+from proxy.checkers.builtin.conflicts import MONTHS
 from proxy.checkers.builtin.word_lists import HAN_PLACES
 from proxy.text.sentences import sentence_spans
 from proxy.types import Language, Pair

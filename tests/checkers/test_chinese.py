@@ -7,16 +7,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from proxy.checkers.builtin.chinese import ALIGNMENT, FEATURES_ZH, features_zh
+from proxy.checkers.builtin.chinese import ALIGNMENT, FEATURES_ZH, Block, cover, features_zh
 from proxy.checkers.builtin.claim_view import Lexicon, read_claim
 from proxy.checkers.builtin.comparison import Comparison, compare
-from proxy.checkers.builtin.coverage import Block, cover
-from proxy.checkers.builtin.evidence_windows import EvidenceReader, Window
+from proxy.checkers.builtin.evidence_windows import EvidenceReader, Window, scope
 from proxy.checkers.builtin.features import FEATURES, features
-from proxy.checkers.builtin.gate import gated
 from proxy.checkers.builtin.matching import read_window
-from proxy.checkers.builtin.scope import scope
 from proxy.checkers.builtin.tokens import tokenize
+from proxy.checkers.builtin.weights import gated
 from proxy.types import Language, Pair
 
 _LEXICONS: Mapping[Language, Lexicon] = {"en": Lexicon({}, 3.0), "zh": Lexicon({}, 3.0)}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.checkers.builtin.months import exchanged_month, read_months
-from proxy.checkers.builtin.rivals import rival_number
+from proxy.checkers.builtin.conflicts import exchanged_month, read_months, rival_number
 from proxy.checkers.builtin.tokens import tokenize
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.checkers.builtin.respelling import respelt
+from proxy.checkers.builtin.quantities import respelt
 
 
 @pytest.mark.parametrize(

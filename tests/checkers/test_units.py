@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from proxy.checkers.builtin.conflicts import exchanged_unit, read_units
 from proxy.checkers.builtin.tokens import tokenize
-from proxy.checkers.builtin.units import exchanged_unit, read_units
 
 
 def _instead(claim: str, evidence: str) -> list[str] | None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.checkers.builtin.months import MONTHS
+from proxy.checkers.builtin.conflicts import MONTHS
 from proxy.checkers.builtin.numbers import ONES
 
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from proxy.checkers.builtin.months import MONTHS
+from proxy.checkers.builtin.conflicts import MONTHS
 from proxy.checkers.builtin.numbers import ONES
 
 Rule = tuple[re.Pattern[str], str]

@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from proxy.checkers.builtin.claim_view import ClaimView
-from proxy.checkers.builtin.conflicts import Conflict, conflict
+from proxy.checkers.builtin.conflicts import (
+    Conflict,
+    conflict,
+    exchanged_month,
+    exchanged_unit,
+    rival_name,
+    rival_number,
+)
 from proxy.checkers.builtin.matching import Found, matches
-from proxy.checkers.builtin.months import exchanged_month
 from proxy.checkers.builtin.polarity import denies, is_negation, negated_near
 from proxy.checkers.builtin.quantities import Told
-from proxy.checkers.builtin.rivals import rival_name, rival_number
 from proxy.checkers.builtin.tokens import Token
-from proxy.checkers.builtin.units import exchanged_unit
 from proxy.checkers.builtin.word_lists import HAN_PLACES
 
 LEAST = 0.4

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from proxy.checkers.builtin.comparison import SAID, Comparison
-from proxy.checkers.builtin.conflicts import Conflict
+from proxy.checkers.builtin.conflicts import Conflict, rival_name, rival_number
 from proxy.checkers.builtin.ensemble import INPUTS
 from proxy.checkers.builtin.polarity import antonym, is_negation
-from proxy.checkers.builtin.rivals import rival_name, rival_number
 from proxy.checkers.builtin.tokens import Token
 
 _SAID_TURNED = 0.75

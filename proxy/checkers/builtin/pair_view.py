@@ -15,13 +15,12 @@ from proxy.checkers.builtin.evidence_windows import (
     Window,
     best_window,
     claim_units,
+    scope,
 )
 from proxy.checkers.builtin.excerpt import BUDGET, Extract, core, excerpt, excerpt_text, within
 from proxy.checkers.builtin.injection import without_scaffolding
 from proxy.checkers.builtin.matching import read_window
-from proxy.checkers.builtin.quantities import Told, read_quantities
-from proxy.checkers.builtin.respelling import respelt
-from proxy.checkers.builtin.scope import scope
+from proxy.checkers.builtin.quantities import Told, read_quantities, respelt
 from proxy.checkers.builtin.tokens import Token, tokenize
 from proxy.types import Language, Pair
 
