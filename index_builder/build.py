@@ -1,4 +1,4 @@
-"""Sources to an index: read, cut into passages, encoded, written beside the old index, put in its place."""
+"""Builds an index: reads sources, cuts documents into passages, encodes them and replaces the old index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEPT_REPORTS = 1000
 
 
 class Progress(Protocol):
-    """Hears how far a build has come."""
+    """Is called as a build advances."""
 
     def __call__(self, stage: Stage, done: int, total: int | None) -> None:
         """`reading` counts documents, of unknown number; `encoding` and `indexing` count passages."""
@@ -39,8 +39,11 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a build did. `broken` are the first thousand of `broken_count` documents that were skipped;
-    `ignored` counts files of unknown type in folders. `passages` is `reused` plus `encoded`."""
+    """What a build did.
+
+    `broken` are the first thousand of the `broken_count` documents that were skipped. `ignored` counts files
+    of unknown type in folders. `passages` is `reused` plus `encoded`.
+    """
 
     documents: int
     passages: int
@@ -56,7 +59,7 @@ class Report:
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts, while documents stream by."""
+    """What a build counts while it reads."""
 
     documents: int = 0
     tokens: int = 0
@@ -65,7 +68,7 @@ class _Tally:
 
 
 def silent(stage: Stage, done: int, total: int | None) -> None:
-    """The `Progress` of nobody watching."""
+    """A `Progress` that shows nothing."""
 
 
 def build(
@@ -77,13 +80,18 @@ def build(
     strict: bool = False,
     progress: Progress = silent,
 ) -> Report:
-    """Makes the index at `out`, or brings it up to date: a text that it has is not encoded again.
+    """Makes the index at `out`, or brings it up to date: a text in the old index is not encoded again.
 
-    The index that stands stays whole, and is the index, until the new one is complete and safely on disk;
-    an error, Ctrl-C or a power cut leaves it as it was. One document, one block of passages and the words'
-    numbers are in memory at a time. `sources` are as in `index_builder.sources`, without what lies in `out`;
-    `encoder` has to be the one that searches; `words` a passage are about; with `strict` a document that
-    can't be read ends the build; `progress` hears of every document and every block of passages.
+    The old index stays in place, whole, until the new one is complete and on disk. An error, Ctrl-C or a
+    power cut leaves it as it was. In memory are one document, one block of passages and the ids of all words.
+
+    Args:
+        sources: as in `index_builder.sources.expand`. Files inside `out` are left out.
+        out: the index's folder.
+        encoder: the one that will encode the queries.
+        words: words per passage, about.
+        strict: whether a document that can't be read ends the build.
+        progress: called for every document and every block of passages.
 
     Raises:
         SourceError: a source does not exist, there is no text in any, or `strict` and a document is broken.
@@ -134,7 +142,7 @@ def build(
 
 
 def _without(sources: Sources, out: Path) -> Sources:
-    """`vouch index . --out index` must not find its own passages the second time."""
+    """`vouch index . --out index`, run again, must not read the passages of the first run."""
     inside = out.resolve()
     kept = tuple(
         file for file in sources.files if not (file.path and file.path.resolve().is_relative_to(inside))
@@ -171,12 +179,12 @@ def _nothing(sources: Sequence[str], tally: _Tally) -> str:
 def _write_searchable(
     generation: Generation, count: int, encoder: Encoder, progress: Progress
 ) -> tuple[int, float]:
-    """Vectors and words of the passages written: how many vectors were taken over, and the threshold."""
+    """Writes vectors and postings. Returns how many vectors were taken over, and the threshold."""
     old = old_vectors(generation.index, encoder)
-    told = partial(progress, "encoding", total=count)
-    reused = write_vectors(generation, _stored(generation), encoder, old, told)
+    advance = partial(progress, "encoding", total=count)
+    reused = write_vectors(generation, _stored(generation), encoder, old, advance)
     threshold = _threshold(generation, count, encoder)
-    write_postings(generation, postings_of(_watched(generation, count, progress)))
+    write_postings(generation, postings_of(_with_progress(generation, count, progress)))
     return reused, threshold
 
 
@@ -192,7 +200,7 @@ def _threshold(generation: Generation, count: int, encoder: Encoder) -> float:
     return measure_threshold(sample, vectors[rows], encoder)
 
 
-def _watched(generation: Generation, count: int, progress: Progress) -> Iterator[Passage]:
+def _with_progress(generation: Generation, count: int, progress: Progress) -> Iterator[Passage]:
     for done, passage in enumerate(_stored(generation), 1):
         yield passage
         progress("indexing", done, count)

@@ -20,7 +20,7 @@ MAX_CHARACTERS = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class BrokenDocument:
-    """A document that could not be read. `source` is its file, with `:line` for one of several in a file."""
+    """A document that could not be read. `source` is its file, with `:line` where a file holds several."""
 
     source: str
     reason: str

@@ -76,7 +76,7 @@ def expand(sources: Sequence[str]) -> Sources:
 def documents(
     sources: Sequence[str] | Sources, *, stdin: BinaryIO | None = None
 ) -> Iterator[Document | BrokenDocument]:
-    """Reads the sources one document at a time; never holds more than one file's worth of them.
+    """Reads the sources one document at a time. Never holds more than the documents of one file.
 
     An id that the data uses twice gets `#2`, `#3` ... from its second document on, so that ids are unique.
 
@@ -156,12 +156,12 @@ def _hidden(name: str) -> bool:
 
 
 def _id(path: str) -> str:
-    """File names need not be Unicode; ids are."""
+    """A file name need not be Unicode; an id is."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _read(file: File, stdin: BinaryIO | None) -> Iterator[Document | BrokenDocument]:
-    """The border: whatever a reader raises becomes the reason why this file, or its rest, was not read."""
+    """One file's documents. Whatever a reader raises becomes the reason why the rest of it is broken."""
     source = str(file.path or "standard input")
     try:
         if file.path is None:
@@ -214,7 +214,7 @@ def _is_json_object(line: bytes) -> bool:
 
 
 class _Rejoined(io.RawIOBase):
-    """A stream, with what was already read of it put back in front."""
+    """A stream with the bytes that were already read put back in front."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head = io.BytesIO(head)
@@ -236,7 +236,7 @@ def _os_reason(error: OSError) -> str:
 
 
 def _checked(document: Document, source: str) -> Document | BrokenDocument:
-    """What holds for the documents of every format, whatever its parser made of them."""
+    """The checks and clean-ups that the documents of all formats share."""
     if not document.text.strip():
         return BrokenDocument(source, "holds no text")
     if len(document.text) > MAX_CHARACTERS:
@@ -252,7 +252,7 @@ def _checked(document: Document, source: str) -> Document | BrokenDocument:
 
 
 def _unicode(text: str) -> str:
-    """JSON and PDF can hold halves of surrogate pairs, which no encoder and no hash takes."""
+    """Replaces lone surrogates, which JSON and PDF may hold and UTF-8 can't encode."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -261,7 +261,7 @@ def _unicode(text: str) -> str:
 
 
 def _safe(url: str) -> str:
-    """The url becomes a link in chat windows: `javascript:` and its like stay out."""
+    """The url if its scheme is harmless: it becomes a link in chat windows, so no `javascript:`."""
     try:
         scheme = urlsplit(url).scheme
     except ValueError:
@@ -270,7 +270,7 @@ def _safe(url: str) -> str:
 
 
 def _unique(read: Iterable[Document | BrokenDocument]) -> Iterator[Document | BrokenDocument]:
-    counts: dict[bytes, int] = {}  # by digest: ids may be long and there may be millions
+    counts: dict[bytes, int] = {}  # by digest, because ids may be long and there may be millions
     for document in read:
         if isinstance(document, BrokenDocument):
             yield document

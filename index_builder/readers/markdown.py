@@ -54,12 +54,12 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _front_matter(text: str) -> dict[str, str]:
-    """The fields that we know. Titles with a bare colon are no YAML, yet common: line by line then."""
+    """The fields that we know. A title with a bare colon is common but no YAML: read line by line then."""
     try:
         fields = yaml.safe_load(text)
     except yaml.YAMLError:
-        found = (_FIELD.match(line) for line in text.splitlines())
-        return {match.group(1): match.group(2).strip(" \t'\"") for match in found if match}
+        matches = (_FIELD.match(line) for line in text.splitlines())
+        return {match.group(1): match.group(2).strip(" \t'\"") for match in matches if match}
     if not isinstance(fields, Mapping):
         return {}
     scalars = ((name, fields.get(name)) for name in ("title", "url", "id"))

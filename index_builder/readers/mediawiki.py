@@ -167,7 +167,7 @@ def _plain(code: Wikicode | None, dropped: frozenset[str]) -> str:
 
 
 def _shown(node: Node, dropped: frozenset[str]) -> str:
-    """What a reader of the page would see of a node; its depth is bounded by the parser (40)."""
+    """The text of a node that a reader of the page sees. The parser bounds its depth (40)."""
     show = _SHOW.get(type(node))
     return show(node, dropped) if show else ""
 
@@ -219,7 +219,7 @@ _SHOW: dict[type[Node], Callable[[Node, frozenset[str]], str]] = {
 
 
 def _paragraphs(text: str) -> Iterator[Block]:
-    """Blank lines part paragraphs; a single line end is a space, as MediaWiki shows it."""
+    """Paragraphs end at blank lines; a single line end is a space, as MediaWiki shows it."""
     paragraph: list[str] = []
     for line in [*text.split("\n"), ""]:
         is_item = line.startswith(_LINE)

@@ -70,7 +70,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def encoding_of_file(path: Path) -> str:
-    """As `encoding_of`, by the file's first MiB and without the rest, which may be of any size."""
+    """As `encoding_of`, from the first MiB of the file alone, which may be of any size."""
     with path.open("rb") as file:
         head = file.read(_BLOCK)
         cut = len(head) == _BLOCK

@@ -43,7 +43,7 @@ _LINE_END = re.compile(r"\n\s*+(?![a-z])")  # before a small letter it is a wrap
 _CLAUSE_END = re.compile(r"[，；、：]|[,;:)—–](?:\s+|(?<=—))|\n")
 _SPACE = re.compile(r"\s+")
 _STRETCH = 1.5
-"""A passage may be this much longer than asked for, where that saves a short rest."""
+"""How many times the wanted length a passage may have where that avoids a short remainder."""
 
 
 class WindowedEncoder(Encoder, Protocol):
@@ -67,13 +67,13 @@ class _Limits:
     count_tokens: Callable[[str], int]
 
     def fits(self, text: str) -> bool:
-        """Words first: they are cheap, and keep megabytes away from the tokenizer."""
+        """Counts words first, which is cheap, so that megabytes never reach the tokenizer."""
         return word_count(text) <= self.words * _STRETCH and self.count_tokens(text) <= self.max_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A sentence or a line, or a part of one that alone is too long."""
+    """A sentence or a line, or a part of one that is too long for a passage."""
 
     start: int
     end: int
@@ -122,7 +122,7 @@ def _encoding() -> tiktoken.Encoding:
 
 
 def _use_bundled_tables() -> None:
-    """litellm's wheel carries the tables under the names that tiktoken's cache expects."""
+    """Points tiktoken to the tables in litellm's wheel, which have the names that its cache expects."""
     if any(variable in os.environ for variable in _CACHE_VARIABLES):
         return
     spec = find_spec("litellm")  # finds the folder without the two seconds of importing it
@@ -134,7 +134,7 @@ def _use_bundled_tables() -> None:
 
 
 def window_tokens(text: str) -> int:
-    """How much of an encoder's window a text takes, without that encoder's tokenizer at hand.
+    """How many tokens of an encoder's window a text takes, estimated without that encoder's tokenizer.
 
     A Chinese or Japanese character is one (cl100k_base cuts many of them up, encoders don't). The rest is
     the larger of cl100k_base's count and of the pieces that BERT cuts before it looks words up: runs of
@@ -143,7 +143,7 @@ def window_tokens(text: str) -> int:
     Measured against the real tokenizer of all-MiniLM-L6-v2 (256 word pieces) over 5,795 English Wikipedia
     passages and 9,167 pieces, of up to 200 characters, of Chinese Wikipedia: WordPiece takes on average
     1.03 times this in English and 0.97 times in Chinese, at most 1.51 and 1.12 times. Of the passages that
-    `chunk` makes of both with a bound of 200, the longest takes 243 word pieces, both end marks included.
+    `chunk` makes of both with a bound of 200, the longest takes 243 word pieces, [CLS] and [SEP] included.
     """
     narrow, wide = _CJK_RUN.subn(" ", text)
     wide = len(text) - len(narrow) + wide
@@ -160,19 +160,20 @@ def chunk(
     """The document's passages: disjoint, in order, covering all of its text but white space.
 
     A passage ends with a sentence or a line and never goes on in another section. It has about `words`
-    words (see `word_count`): up to half as many again where that avoids a short rest, fewer where the
+    words (see `word_count`): up to half as many again where that avoids a short remainder, fewer where the
     section ends or the sentences are long. A sentence that is too long for a passage is cut after a
     clause, else between words, else between characters. Takes time linear in the length of the text.
 
     Args:
         document: its `text[start:end]` is each passage's text.
-        words: the length aimed at, at least 1.
+        words: the wanted length, at least 1.
         max_tokens: no passage has more by `count_tokens`, unless a single character does.
         count_tokens: how long a text is for the encoder.
 
     Returns:
-        Passages with ids of 16 hexadecimal digits: SHA-256 of the document's id and the text (and a
-        number, where the document says the same again), so they survive changes elsewhere.
+        Passages with ids of 16 hexadecimal digits: SHA-256 of the document's id and the passage's text (and a
+        number, where the document repeats that text). So an id is the same on every machine and does not
+        change when other parts of the document do.
     """
     if words < 1 or max_tokens < 1:
         raise ValueError("words and max_tokens are at least 1")
@@ -218,7 +219,7 @@ def _units(text: str, start: int, end: int, limits: _Limits) -> Iterator[_Unit]:
 
 
 def _fitting(text: str, span: Span, limits: _Limits) -> Iterator[_Unit]:
-    """The span as one unit, or cut up: to `words` words, then to half of that as long as it won't fit."""
+    """The span as one unit if it fits, else in pieces of `words` words, or of half that, and so on."""
     pending: list[tuple[Span, float]] = [(span, float(limits.words))]
     while pending:
         (start, end), target = pending.pop()
@@ -231,7 +232,7 @@ def _fitting(text: str, span: Span, limits: _Limits) -> Iterator[_Unit]:
 
 
 def _cut(text: str, start: int, end: int, target: float) -> list[Span]:
-    """The span in pieces of at most `target` words, or of one character, cut where it hurts least."""
+    """The span in pieces of at most `target` words, cut after clauses, else at spaces, else anywhere."""
     merged: list[Span] = []
     size = 0.0
     for left, right in _fine(text, start, end, target, (_CLAUSE_END, _SPACE)):
@@ -248,7 +249,7 @@ def _cut(text: str, start: int, end: int, target: float) -> list[Span]:
 def _fine(
     text: str, start: int, end: int, target: float, patterns: Sequence[re.Pattern[str]]
 ) -> Iterator[Span]:
-    """Pieces of at most `target` words, of the first pattern that makes them so, at last of characters."""
+    """Pieces of at most `target` words, split by the first pattern that suffices, at last by characters."""
     if end - start == 1 or word_count(text[start:end]) <= target:
         yield start, end
     elif not patterns:
@@ -261,7 +262,7 @@ def _fine(
 
 
 def _split(text: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[Span]:
-    """Adjacent spans that end with what the pattern matches."""
+    """Adjacent spans, each but the last ending with a match of the pattern."""
     for match in pattern.finditer(text, start, end):
         if start < match.end() < end:
             yield start, match.end()
@@ -278,10 +279,10 @@ def _stripped(text: str, start: int, end: int) -> Span | None:
 
 
 def _packed(text: str, units: Sequence[_Unit], limits: _Limits) -> Iterator[Span]:
-    """Units of one section to passages: the nearest unit's end to `words` words.
+    """Units of one section to passages, each ending with the unit whose end is nearest to `words` words.
 
-    Where one and a half passages or less remain, they become one; up to two and a half, two even ones. So
-    no short rest comes about, and an edit changes only what follows it and, at the end, two passages.
+    A remainder of one and a half passages or less becomes one passage; up to two and a half, two equal ones.
+    So there is no short last passage, and an edit changes only the passages around it and the last two.
     """
     words_left = sum(unit.words for unit in units)
     tokens_left = sum(unit.tokens for unit in units)
@@ -299,7 +300,7 @@ def _packed(text: str, units: Sequence[_Unit], limits: _Limits) -> Iterator[Span
 
 
 def _taken(text: str, units: Sequence[_Unit], first: int, target: float, limits: _Limits) -> int:
-    """How many units make the passage that begins with unit `first`: at least one."""
+    """How many units, at least one, the passage has that begins with unit `first`."""
     words, tokens, count = 0.0, 0, 0
     for index in range(first, len(units)):
         unit = units[index]
@@ -309,7 +310,7 @@ def _taken(text: str, units: Sequence[_Unit], first: int, target: float, limits:
         words += unit.words
         tokens += unit.tokens
         count += 1
-    # What stands between units, and what a tokenizer does across their borders, was not counted yet.
+    # White space between units, and tokens across their borders, were not counted yet.
     while count > 1 and not limits.fits(text[units[first].start : units[first + count - 1].end]):
         count -= 1
     return count

@@ -31,16 +31,16 @@ _CHARACTERS_PER_TOKEN = 64
 class SentenceTransformerEncoder:
     """Any model that sentence-transformers loads, and any plain BERT.
 
-    Implements `protocols.Encoder`. Blocking; safe to call from several threads, which then take turns.
+    Implements `chunks.WindowedEncoder`. Blocking. Threads may share it; they take turns.
 
     Args:
         model: `all-MiniLM-L6-v2` (also by its hub id) comes out of the installed package, weights
-            verified, without a network. Anything else is a local folder or a hub id.
+            verified, without a network. Any other name is a local folder or a hub id.
         precision: `auto` computes in bfloat16 where the processor has instructions for it: about twice
             as fast, cosine to float32 above 0.9998. What comes out is float32 either way, so an index
             does not depend on it.
-        batch_size: texts that are computed at once. A processor's caches want few: 8 took 0.72 times the
-            time of 64 on one with AVX-512. A GPU wants more.
+        batch_size: texts that are computed at once. On a CPU few are faster, because of its caches: 8 took
+            0.72 times the time of 64 on one with AVX-512. On a GPU more are.
         pooling: for a model without a sentence-transformers configuration. `auto` is the first token's
             vector for SimCSE (Gao et al. 2021; the CEG paper's encoder), without the pooler layer that its
             supervised models were trained with, and else the mean of all tokens.
@@ -95,7 +95,7 @@ class SentenceTransformerEncoder:
                 show_progress_bar=False,
             )
         vectors: Vectors = tensor.float().cpu().numpy()
-        # Once more in float32: a bfloat16 vector's length is off by up to 0.4%.
+        # Normalised again in float32, because the length of a bfloat16 vector is off by up to 0.4%.
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths) & (lengths > 0)):
             raise RetrievalError(f"The encoder {self._name} gave a vector that is not finite or is zero.")
@@ -104,7 +104,7 @@ class SentenceTransformerEncoder:
 
 
 def _identity(model: str, folder: Path | None) -> str:
-    """Two folders of one name may hold two models, and one model may move: its files tell."""
+    """The hub id, or the folder's name with a checksum of its files: a model may move but not change."""
     if folder is None:
         return model
     digest = hashlib.sha256()
@@ -117,11 +117,11 @@ def _identity(model: str, folder: Path | None) -> str:
 
 
 def _load(model: str, folder: Path | None, dtype: torch.dtype, pooling: PoolingName) -> SentenceTransformer:
-    """The border: whatever the libraries and the hub raise becomes one line for the operator."""
+    """Loads the model. Whatever the libraries and the hub raise becomes a `ConfigError` of one line."""
     source, offline = (model, False) if folder is None else (str(folder), True)
     try:
         with quiet():
-            if not offline:  # one look: without it, every file of a model that isn't there is asked for anew
+            if not offline:  # fails at once for a model that does not exist, not once per file
                 hf_hub_download(model, "config.json")
             return _modules(source, offline, dtype, pooling)
     except Exception as error:

@@ -1,6 +1,6 @@
-"""How an index gets on disk: built beside the old one, then made the index in one rename.
+"""How an index is written: beside the old one, which one rename then replaces.
 
-Whatever ends the process at whatever moment, `open_index` finds the old index or the new one.
+Whenever the process ends, `open_index` finds either the old index or the new one, whole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PREFIX = "generation-"
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One build's files, in a folder of their own, until a manifest names them."""
+    """The files of one build, in a folder of their own."""
 
     index: Path
     folder: Path
@@ -35,7 +35,7 @@ class Generation:
         return self.folder / name
 
     def seal(self) -> dict[str, DataFile]:
-        """Brings all files written so far safely to disk; their sizes and checksums by name."""
+        """Forces all files written so far to disk. Returns their sizes and checksums by name."""
         sealed = {}
         for path in sorted(self.folder.iterdir()):
             _sync(path)
@@ -45,7 +45,7 @@ class Generation:
         return sealed
 
     def commit(self, manifest: Manifest) -> None:
-        """Makes this the index, then removes whatever the manifest does not name."""
+        """Makes this the index, then removes the generations that the manifest does not name."""
         temporary = self.index / _TEMPORARY
         with temporary.open("w", encoding="utf-8") as file:
             json.dump(asdict(manifest), file, ensure_ascii=False, indent=1)
@@ -60,8 +60,8 @@ class Generation:
 def new_generation(out: Path) -> Iterator[Generation]:
     """A fresh generation of the index at `out`, for one build at a time.
 
-    Left without `commit`, by an error or Ctrl-C, it takes its files along; what a killed build left behind,
-    the next one to commit removes.
+    Without `commit` (an error, Ctrl-C) its files are removed. What a killed build leaves behind is removed by
+    the next build that commits.
 
     Raises:
         ConfigError: `out` can't be an index's folder, another build is writing to it, or the disk is full.
@@ -85,7 +85,7 @@ def new_generation(out: Path) -> Iterator[Generation]:
 
 
 def _prepare(out: Path) -> bool:
-    """Makes the folder, or sees that it is one of ours. True where it is new."""
+    """Makes the folder, or checks that it is an index's or empty. Returns whether it is new."""
     try:
         out.mkdir(parents=True)
     except FileExistsError:
@@ -104,7 +104,7 @@ def _prepare(out: Path) -> bool:
 
 @contextlib.contextmanager
 def _locked(out: Path) -> Iterator[None]:
-    """The operating system lets go of the lock when the process ends, however it ends."""
+    """Locks out other builds. The operating system releases the lock when the process ends."""
     try:
         lock = os.open(out / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -136,12 +136,12 @@ def _is_current(out: Path, name: str) -> bool:
 def _sweep(out: Path, *, keep: str) -> None:
     for path in out.glob(f"{_PREFIX}*"):
         if path.name != keep and path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)  # a leftover costs space, nothing else
+            shutil.rmtree(path, ignore_errors=True)  # a leftover only costs space
 
 
 def _remove_empty(out: Path) -> None:
     (out / _LOCK).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # someone put a file of theirs there meanwhile
+    with contextlib.suppress(OSError):  # another process may have put a file there
         out.rmdir()
 
 

@@ -27,7 +27,7 @@ _KEY = np.dtype("<u8")
 
 
 class PassageTable(Protocol):
-    """`protocols.Passages` that also know the row which a vector or a lexical posting points to."""
+    """Passages by id, as in `protocols.Passages`, and by row, to which vectors and postings point."""
 
     def get(self, passage_id: str) -> Passage | None:
         """The passage of that id, or None."""
@@ -70,12 +70,12 @@ class StoredPassages:
     def get(self, passage_id: str) -> Passage | None:
         """The passage of that id, or None."""
         key = _key(passage_id)
-        at = int(np.searchsorted(self._hashes, key))
-        while at < self._count and self._hashes[at] == key:
-            passage = self.passage(int(self._rows[at]))
+        place = int(np.searchsorted(self._hashes, key))
+        while place < self._count and self._hashes[place] == key:
+            passage = self.passage(int(self._rows[place]))
             if passage.id == passage_id:
                 return passage
-            at += 1
+            place += 1
         return None
 
 
@@ -99,9 +99,9 @@ class HeldPassages:
 
 
 def write_passages(generation: Generation, passages: Iterable[Passage]) -> int:
-    """Writes the passages of an index that is being built, one at a time; how many there were.
+    """Writes the passages of an index that is being built, one at a time. Returns their number.
 
-    In memory stays 8 bytes a passage, for the sorted keys that ids are looked up by.
+    Only 8 bytes per passage stay in memory, for the sorted keys that ids are looked up by.
     """
     keys = array("Q")
     with (
@@ -129,5 +129,5 @@ def read_passages(path: Path) -> Iterator[Passage]:
 
 
 def _key(passage_id: str) -> int:
-    """Of 64 bits; ids that share one are told apart by what their lines say."""
+    """A hash of 64 bits. Of ids that share one, `get` reads the passages to find the right one."""
     return int.from_bytes(blake2b(passage_id.encode(), digest_size=8).digest(), "little")

@@ -314,7 +314,10 @@ def test_kill_9_at_any_moment_leaves_the_old_or_the_new_index(tmp_path: Path) ->
 
 def test_a_threshold_keeps_what_is_true_and_drops_the_random() -> None:
     texts = [
-        " ".join(f"topic{document}word{random.Random(document * 100 + at).randrange(9)}" for at in range(60))
+        " ".join(
+            f"topic{document}word{random.Random(document * 100 + number).randrange(9)}"
+            for number in range(60)
+        )
         for document in range(40)
     ]
     encoder = HashingEncoder(dimension=4096)
@@ -325,8 +328,8 @@ def test_a_threshold_keeps_what_is_true_and_drops_the_random() -> None:
 
 
 def _passages(texts: Sequence[str], *, same_document: bool) -> list[Passage]:
-    ids = ["d" if same_document else f"d{at}" for at in range(len(texts))]
-    return [Passage(f"{at}", ids[at], "", "", text, "", 0, 0) for at, text in enumerate(texts)]
+    ids = ["d" if same_document else f"d{number}" for number in range(len(texts))]
+    return [Passage(f"{number}", ids[number], "", "", text, "", 0, 0) for number, text in enumerate(texts)]
 
 
 def test_a_sample_is_of_the_size_and_the_same_again() -> None:

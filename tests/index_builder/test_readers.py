@@ -29,17 +29,17 @@ def read(path: Path) -> list[Document | BrokenDocument]:
     return list(documents([str(path)]))
 
 
-def one(path: Path) -> Document:
-    (found,) = read(path)
-    assert isinstance(found, Document), found
-    return found
+def read_one(path: Path) -> Document:
+    (document,) = read(path)
+    assert isinstance(document, Document), document
+    return document
 
 
 def reason(path: Path) -> str:
-    (found,) = read(path)
-    assert isinstance(found, BrokenDocument), found
-    assert found.source.startswith(str(path))
-    return found.reason
+    (document,) = read(path)
+    assert isinstance(document, BrokenDocument), document
+    assert document.source.startswith(str(path))
+    return document.reason
 
 
 def sections(document: Document) -> dict[str, str]:
@@ -69,12 +69,12 @@ def sections(document: Document) -> dict[str, str]:
     ids=["utf-8", "bom", "utf-16-le", "utf-16-be", "gb18030", "windows-1252", "line ends"],
 )
 def test_text_in_the_usual_encodings(tmp_path: Path, text: str, data: bytes) -> None:
-    assert one(save(tmp_path / "name.txt", data)) == Document("name.txt", "name", text)
+    assert read_one(save(tmp_path / "name.txt", data)) == Document("name.txt", "name", text)
 
 
 def test_a_few_invalid_bytes_do_not_spoil_a_utf_8_text(tmp_path: Path) -> None:
     data = ("中文文本" * 20).encode() + b"\xff\xfe" + "结束".encode()
-    assert one(save(tmp_path / "a.txt", data)).text == "中文文本" * 20 + "\ufffd\ufffd结束"
+    assert read_one(save(tmp_path / "a.txt", data)).text == "中文文本" * 20 + "\ufffd\ufffd结束"
 
 
 def test_a_binary_file_is_broken(tmp_path: Path) -> None:
@@ -117,12 +117,14 @@ print("tin")
 
 
 def test_markdown_is_read_as_prose(tmp_path: Path) -> None:
-    found = one(save(tmp_path / "a.md", MARKDOWN))
-    assert (found.id, found.title, found.url) == ("50", "Tin: a metal", "https://example.org/tin")
-    assert found.text.startswith("Tin is a soft metal with symbol Sn, and it melts at 232\xa0°C.\nNew line.")
-    uses = sections(found)["Uses"]
+    document = read_one(save(tmp_path / "a.md", MARKDOWN))
+    assert (document.id, document.title, document.url) == ("50", "Tin: a metal", "https://example.org/tin")
+    assert document.text.startswith(
+        "Tin is a soft metal with symbol Sn, and it melts at 232\xa0°C.\nNew line."
+    )
+    uses = sections(document)["Uses"]
     assert uses.startswith('solder\npewter\n\nprint("tin")\n\nAlloy | Share\nbronze | 12 %\n\n历史很悠久。')
-    assert not any(mark in found.text for mark in ("*", "`", "](", "comment", "<"))
+    assert not any(mark in document.text for mark in ("*", "`", "](", "comment", "<"))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +139,8 @@ def test_markdown_is_read_as_prose(tmp_path: Path) -> None:
     ],
 )
 def test_a_markdown_title(tmp_path: Path, text: str, title: str) -> None:
-    found = one(save(tmp_path / "file.md", text))
-    assert (found.title, found.text, found.sections) == (
+    document = read_one(save(tmp_path / "file.md", text))
+    assert (document.title, document.text, document.sections) == (
         title,
         "Text." if "Text." in text else "Text only.",
         (),
@@ -146,7 +148,7 @@ def test_a_markdown_title(tmp_path: Path, text: str, title: str) -> None:
 
 
 def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
-    assert one(save(tmp_path / "a.md", "---\n\nText after a rule.")).text == "Text after a rule."
+    assert read_one(save(tmp_path / "a.md", "---\n\nText after a rule.")).text == "Text after a rule."
 
 
 @pytest.mark.parametrize(
@@ -177,9 +179,9 @@ metal.<br>It melts.</p><script>alert("no")</script>
 
 
 def test_a_page_is_read_without_its_furniture(tmp_path: Path) -> None:
-    found = one(save(tmp_path / "a.html", HTML))
-    assert (found.title, found.url) == ("Tin & lead", "https://example.org/tin")
-    assert sections(found) == {
+    document = read_one(save(tmp_path / "a.html", HTML))
+    assert (document.title, document.url) == ("Tin & lead", "https://example.org/tin")
+    assert sections(document) == {
         "Tin": "A soft metal.\nIt melts.",
         "Its uses": "solder\npewter\nAlloy | Share\nbronze | 12 %\n\na\n  b\n\ntail",
     }
@@ -191,7 +193,7 @@ def test_a_page_is_read_without_its_furniture(tmp_path: Path) -> None:
 def test_a_page_says_its_encoding(tmp_path: Path, charset: str, text: str) -> None:
     encoding = "utf-8" if charset == "bogus" else charset
     html = f'<meta charset="{charset}"><p>{text}</p>'.encode(encoding)
-    assert one(save(tmp_path / "page.htm", html)) == Document("page.htm", "page", text)
+    assert read_one(save(tmp_path / "page.htm", html)) == Document("page.htm", "page", text)
 
 
 def test_a_deeply_nested_page_is_refused(tmp_path: Path) -> None:
@@ -199,7 +201,7 @@ def test_a_deeply_nested_page_is_refused(tmp_path: Path) -> None:
 
 
 def test_many_elements_that_need_no_end_tag_are_not_deep(tmp_path: Path) -> None:
-    assert one(save(tmp_path / "a.html", "<p>x<br/>y" * 3000)).text.startswith("x\ny\n\nx\ny")
+    assert read_one(save(tmp_path / "a.html", "<p>x<br/>y" * 3000)).text.startswith("x\ny\n\nx\ny")
 
 
 # PDF
@@ -242,9 +244,9 @@ LINES = [
 
 
 def test_a_pdf_file_is_read_by_page_and_its_lines_are_joined(tmp_path: Path) -> None:
-    found = one(pdf(tmp_path / "a.pdf", [LINES, ["Second page."]], title="On tin"))
-    assert found.title == "On tin"
-    assert sections(found) == {
+    document = read_one(pdf(tmp_path / "a.pdf", [LINES, ["Second page."]], title="On tin"))
+    assert document.title == "On tin"
+    assert sections(document) == {
         "page 1": "Tin is a soft metal whose melting point is unusually low, so that it was among the first "
         "to be worked.\n\nBronze is an alloy of copper and tin that is harder than either.",
         "page 2": "Second page.",
@@ -252,7 +254,7 @@ def test_a_pdf_file_is_read_by_page_and_its_lines_are_joined(tmp_path: Path) -> 
 
 
 def test_a_pdf_file_without_title_has_its_name(tmp_path: Path) -> None:
-    assert one(pdf(tmp_path / "report.pdf", [["Text."]])).title == "report"
+    assert read_one(pdf(tmp_path / "report.pdf", [["Text."]])).title == "report"
 
 
 @pytest.mark.parametrize(
@@ -265,8 +267,8 @@ def test_a_corrupt_pdf_file_is_broken(tmp_path: Path, data: bytes) -> None:
 def test_a_truncated_pdf_file_is_read_or_broken_but_never_raises(tmp_path: Path) -> None:
     data = pdf(tmp_path / "whole.pdf", [LINES]).read_bytes()
     for size in range(0, len(data), 97):
-        (found,) = read(save(tmp_path / "cut.pdf", data[:size]))
-        assert isinstance(found, BrokenDocument) or "tin" in found.text.lower()
+        (document,) = read(save(tmp_path / "cut.pdf", data[:size]))
+        assert isinstance(document, BrokenDocument) or "tin" in document.text.lower()
 
 
 def test_an_encrypted_pdf_file_is_broken(tmp_path: Path) -> None:
@@ -300,10 +302,10 @@ def test_a_word_document(tmp_path: Path) -> None:
         cell.text = text
     word.core_properties.title = ""
     word.save(str(tmp_path / "a.docx"))
-    found = one(tmp_path / "a.docx")
-    assert found.title == "Tin"
-    assert found.text == "A soft metal.\n\nsolder\npewter\nAlloy | Share\nbronze | 12 %"
-    assert list(sections(found)) == ["Uses"]
+    document = read_one(tmp_path / "a.docx")
+    assert document.title == "Tin"
+    assert document.text == "A soft metal.\n\nsolder\npewter\nAlloy | Share\nbronze | 12 %"
+    assert list(sections(document)) == ["Uses"]
 
 
 @pytest.mark.parametrize("data", [b"", b"not a zip file", b"PK\x03\x04 cut short"])
@@ -343,10 +345,18 @@ def test_json_lines_with_bad_ones_among_them(tmp_path: Path) -> None:
         b"[" * 100_000,
         b'{"text": "Last."}',
     ]
-    found = read(save(tmp_path / "a.jsonl", b"\n".join(lines)))
-    assert found[0] == Document("7", "T", "One.", "https://e.org", ((0, "S"),))
-    assert [one.id for one in found if isinstance(one, Document)] == ["7", "a.jsonl#4", "a.jsonl#10"]
-    broken = {one.source.rpartition(":")[2]: one.reason for one in found if isinstance(one, BrokenDocument)}
+    documents_read = read(save(tmp_path / "a.jsonl", b"\n".join(lines)))
+    assert documents_read[0] == Document("7", "T", "One.", "https://e.org", ((0, "S"),))
+    assert [each.id for each in documents_read if isinstance(each, Document)] == [
+        "7",
+        "a.jsonl#4",
+        "a.jsonl#10",
+    ]
+    broken = {
+        each.source.rpartition(":")[2]: each.reason
+        for each in documents_read
+        if isinstance(each, BrokenDocument)
+    }
     assert list(broken) == ["2", "5", "6", "7", "8", "9"]
     assert broken["2"].startswith("not valid JSON")
     assert broken["5"] == "not an object but str"
@@ -375,7 +385,9 @@ def test_a_json_list(tmp_path: Path) -> None:
 
 
 def test_one_json_object(tmp_path: Path) -> None:
-    assert one(save(tmp_path / "a.json", '{"Title": "T", "text": "One."}')) == Document("a.json", "T", "One.")
+    assert read_one(save(tmp_path / "a.json", '{"Title": "T", "text": "One."}')) == Document(
+        "a.json", "T", "One."
+    )
 
 
 @pytest.mark.parametrize(
@@ -388,12 +400,12 @@ def test_one_json_object(tmp_path: Path) -> None:
     ids=["comma", "semicolon", "tab"],
 )
 def test_a_table(tmp_path: Path, name: str, data: bytes) -> None:
-    assert one(save(tmp_path / name, data)) == Document("1", "T", 'One, "two"\nthree')
+    assert read_one(save(tmp_path / name, data)) == Document("1", "T", 'One, "two"\nthree')
 
 
 def test_a_chinese_table_out_of_a_spreadsheet(tmp_path: Path) -> None:
-    found = one(save(tmp_path / "a.csv", "title,text\n锡,锡是一种金属。\n".encode("gb18030")))
-    assert (found.title, found.text) == ("锡", "锡是一种金属。")
+    document = read_one(save(tmp_path / "a.csv", "title,text\n锡,锡是一种金属。\n".encode("gb18030")))
+    assert (document.title, document.text) == ("锡", "锡是一种金属。")
 
 
 def test_a_table_without_a_text_column_says_which_there_are(tmp_path: Path) -> None:
@@ -532,5 +544,4 @@ def test_adversarial_wikitext_comes_to_an_end(tmp_path: Path, text: str) -> None
 @pytest.mark.parametrize("suffix", sorted(READERS))
 @pytest.mark.parametrize("data", [b"\xff\xfe\xfd\0\x01" * 999, "中文".encode()[:-1], b"\0"])
 def test_no_reader_raises_on_garbage(tmp_path: Path, suffix: str, data: bytes) -> None:
-    found = read(save(tmp_path / f"a{suffix}", data))
-    assert found
+    assert read(save(tmp_path / f"a{suffix}", data))

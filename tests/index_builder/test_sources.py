@@ -26,7 +26,8 @@ def read(*sources: Path | str) -> list[Document | BrokenDocument]:
 
 def ids(*sources: Path | str) -> list[str]:
     return [
-        found.id if isinstance(found, Document) else f"broken: {found.reason}" for found in read(*sources)
+        document.id if isinstance(document, Document) else f"broken: {document.reason}"
+        for document in read(*sources)
     ]
 
 
@@ -123,9 +124,10 @@ def test_what_may_not_be_read_is_broken(tmp_path: Path) -> None:
     write(tmp_path / "b.txt").chmod(0)
     write(tmp_path / "locked" / "c.txt")
     (tmp_path / "locked").chmod(0)
-    found = read(tmp_path)
+    results = read(tmp_path)
     (tmp_path / "locked").chmod(0o700)
-    assert sorted(type(one).__name__ for one in found) == ["BrokenDocument", "BrokenDocument", "Document"]
+    kinds = sorted(type(result).__name__ for result in results)
+    assert kinds == ["BrokenDocument", "BrokenDocument", "Document"]
 
 
 def test_a_file_that_goes_away_meanwhile_is_broken(tmp_path: Path) -> None:
@@ -145,35 +147,35 @@ def test_documents_are_read_one_at_a_time(tmp_path: Path) -> None:
     stream = documents([str(tmp_path)])
     next(stream)
     write(second, "Changed after the first was read.")
-    found = next(stream)
-    assert isinstance(found, Document)
-    assert found.text.startswith("Changed")
+    document = next(stream)
+    assert isinstance(document, Document)
+    assert document.text.startswith("Changed")
 
 
 def test_standard_input_is_a_text(tmp_path: Path) -> None:
-    (found,) = documents(["-"], stdin=io.BytesIO("Ein Satz über Öl.\nNoch einer.".encode()))
-    assert found == Document("stdin", "Standard input", "Ein Satz über Öl.\nNoch einer.")
+    (document,) = documents(["-"], stdin=io.BytesIO("Ein Satz über Öl.\nNoch einer.".encode()))
+    assert document == Document("stdin", "Standard input", "Ein Satz über Öl.\nNoch einer.")
 
 
 def test_standard_input_is_json_lines_where_it_begins_like_them() -> None:
     data = b'{"id": "1", "text": "One."}\n{"text": "Two."}\nnot json\n'
-    one, two, broken = documents(["-"], stdin=io.BytesIO(data))
-    assert isinstance(one, Document)
-    assert isinstance(two, Document)
-    assert (one.id, two.id) == ("1", "stdin#2")
+    first, second, broken = documents(["-"], stdin=io.BytesIO(data))
+    assert isinstance(first, Document)
+    assert isinstance(second, Document)
+    assert (first.id, second.id) == ("1", "stdin#2")
     assert broken == BrokenDocument("standard input:3", "not valid JSON: Expecting value at character 0")
 
 
 def test_a_brace_alone_does_not_make_it_json_lines() -> None:
-    (found,) = documents(["-"], stdin=io.BytesIO(b"{curly} words\nand more"))
-    assert isinstance(found, Document)
-    assert found.text == "{curly} words\nand more"
+    (document,) = documents(["-"], stdin=io.BytesIO(b"{curly} words\nand more"))
+    assert isinstance(document, Document)
+    assert document.text == "{curly} words\nand more"
 
 
 def test_halves_of_surrogate_pairs_do_not_pass(tmp_path: Path) -> None:
-    (found,) = read(write(tmp_path / "a.jsonl", '{"text": "bad \\ud800 half", "title": "\\udfff"}'))
-    assert isinstance(found, Document)
-    assert (found.title, found.text) == ("\ufffd", "bad \ufffd half")
+    (document,) = read(write(tmp_path / "a.jsonl", '{"text": "bad \\ud800 half", "title": "\\udfff"}'))
+    assert isinstance(document, Document)
+    assert (document.title, document.text) == ("\ufffd", "bad \ufffd half")
 
 
 @pytest.mark.parametrize(
@@ -188,9 +190,9 @@ def test_halves_of_surrogate_pairs_do_not_pass(tmp_path: Path) -> None:
     ],
 )
 def test_urls_that_run_code_do_not_pass(tmp_path: Path, url: str, kept: str) -> None:
-    (found,) = read(write(tmp_path / "a.jsonl", json.dumps({"text": "x", "url": url})))
-    assert isinstance(found, Document)
-    assert found.url == kept
+    (document,) = read(write(tmp_path / "a.jsonl", json.dumps({"text": "x", "url": url})))
+    assert isinstance(document, Document)
+    assert document.url == kept
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html"])

@@ -25,17 +25,17 @@ def document(text: str, *sections: tuple[int, str], id_: str = "doc") -> Documen
 
 def assert_sound(whole: Document, passages: list[Passage], words: int, max_tokens: int) -> None:
     """What holds for any document: exact, disjoint, covering, within the bounds, within a section."""
-    text, at = whole.text, 0
+    text, end = whole.text, 0
     borders = [start for start, _ in whole.sections]
     for passage in passages:
         assert passage.text == text[passage.start : passage.end]
         assert passage.text == passage.text.strip() != ""
-        assert not text[at : passage.start].strip()
+        assert not text[end : passage.start].strip()
         assert not any(passage.start < border < passage.end for border in borders)
         assert len(passage.text) == 1 or word_count(passage.text) <= 1.5 * words
         assert len(passage.text) == 1 or window_tokens(passage.text) <= max_tokens
-        at = passage.end
-    assert not text[at:].strip()
+        end = passage.end
+    assert not text[end:].strip()
     assert len({passage.id for passage in passages}) == len(passages)
 
 

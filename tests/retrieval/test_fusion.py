@@ -21,21 +21,21 @@ MODES: list[RetrievalMode] = ["dense", "lexical", "hybrid"]
 
 def hits(name: str, *scores: float) -> tuple[Evidence, ...]:
     return tuple(
-        Evidence(Passage(f"{name}{at}", name, name, "", f"{name} {at}", "", 0, 3), score)
-        for at, score in enumerate(scores)
+        Evidence(Passage(f"{name}{number}", name, name, "", f"{name} {number}", "", 0, 3), score)
+        for number, score in enumerate(scores)
     )
 
 
 class Known:
     """Finds what it is told to, for every query."""
 
-    def __init__(self, *found: Evidence) -> None:
-        self.found = found
+    def __init__(self, *evidence: Evidence) -> None:
+        self.evidence = evidence
         self.asked: list[tuple[list[str], int]] = []
 
     async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
         self.asked.append((list(queries), k))
-        return [self.found[:k] for _ in queries]
+        return [self.evidence[:k] for _ in queries]
 
 
 class Failing:
@@ -61,8 +61,8 @@ class Waiting:
         return []
 
 
-async def merged(*found: tuple[Evidence, ...], k: int = 10, threshold: float | None = None) -> list[str]:
-    search = MergedRetriever([Known(*one) for one in found], threshold).search
+async def merged(*rankings: tuple[Evidence, ...], k: int = 10, threshold: float | None = None) -> list[str]:
+    search = MergedRetriever([Known(*evidence) for evidence in rankings], threshold).search
     [best] = await search(["q"], k)
     return [evidence.passage.id for evidence in best]
 
@@ -84,8 +84,8 @@ async def test_a_hybrid_order_stays_within_its_retriever() -> None:
 
 
 async def test_hits_without_a_cosine_take_turns() -> None:
-    found = await merged(hits("own", 0, 0, 0), hits("corpus", 0, 0), k=4, threshold=0.5)
-    assert found == ["own0", "corpus0", "own1", "corpus1"]
+    ids = await merged(hits("own", 0, 0, 0), hits("corpus", 0, 0), k=4, threshold=0.5)
+    assert ids == ["own0", "corpus0", "own1", "corpus1"]
 
 
 async def test_the_first_of_all_stays_under_the_threshold_and_no_other() -> None:
@@ -106,9 +106,9 @@ async def test_one_that_finds_nothing_leaves_the_others() -> None:
 
 async def test_every_retriever_is_asked_everything_once() -> None:
     retrievers = [Known(*hits("own", 0.5)), Known(*hits("corpus", 0.4))]
-    found = await MergedRetriever(retrievers).search(["a", "b"], 1)
-    assert [[evidence.passage.id for evidence in each] for each in found] == [["own0"], ["own0"]]
-    assert [one.asked for one in retrievers] == [[(["a", "b"], 1)]] * 2
+    evidence = await MergedRetriever(retrievers).search(["a", "b"], 1)
+    assert [[evidence.passage.id for evidence in each] for each in evidence] == [["own0"], ["own0"]]
+    assert [each.asked for each in retrievers] == [[(["a", "b"], 1)]] * 2
 
 
 async def test_one_that_fails_fails_the_search_and_stops_the_others() -> None:
@@ -121,12 +121,12 @@ async def test_one_that_fails_fails_the_search_and_stops_the_others() -> None:
 async def test_a_cancelled_search_cancels_all_of_them() -> None:
     both = [Waiting(), Waiting()]
     search = asyncio.create_task(MergedRetriever(both).search(["q"], 3))
-    for one in both:
-        await one.begun.wait()
+    for waiting in both:
+        await waiting.begun.wait()
     search.cancel()
     with pytest.raises(asyncio.CancelledError):
         await search
-    assert [one.cancelled for one in both] == [True, True]
+    assert [waiting.cancelled for waiting in both] == [True, True]
 
 
 @pytest.fixture
@@ -140,14 +140,15 @@ async def test_two_real_corpora_answer_as_one(thread: ThreadPoolExecutor, mode: 
 
     def over(name: str, texts: Sequence[str]) -> Retriever:
         passages = [
-            Passage(f"{name}{at}", name, name, "", text, "", 0, len(text)) for at, text in enumerate(texts)
+            Passage(f"{name}{number}", name, name, "", text, "", 0, len(text))
+            for number, text in enumerate(texts)
         ]
         return retriever(hold_corpus(passages, encoder, -1.0), encoder, mode, thread=thread)
 
     with thread:
         both = MergedRetriever([over("own", ANIMALS[:2]), over("corpus", ANIMALS[2:])])
-        found = await both.search(ANIMALS, 1)
-    texts = [each[0].passage.text for each in found]
+        evidence = await both.search(ANIMALS, 1)
+    texts = [each[0].passage.text for each in evidence]
     # By words alone there is no telling which corpus knows more: the request's goes first.
     assert texts[:2] == ANIMALS[:2]
     assert mode == "lexical" or texts == ANIMALS

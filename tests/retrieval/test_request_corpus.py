@@ -32,16 +32,16 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
 
 
 def documents(texts: Sequence[str]) -> list[Document]:
-    return [Document(f"d{at}", f"Title {at}", text) for at, text in enumerate(texts, 1)]
+    return [Document(f"d{number}", f"Title {number}", text) for number, text in enumerate(texts, 1)]
 
 
 async def search(
     parts: AppContext, given: Sequence[Document], mode: RetrievalMode, query: str = FACT, k: int = 5
 ) -> tuple[Evidence, ...]:
-    brought = await parts.over_documents(given, mode)
-    [found] = await brought.retriever.search([query], k)
-    assert {one.passage for one in found} <= set(brought.passages)
-    return found
+    request_corpus = await parts.over_documents(given, mode)
+    [evidence] = await request_corpus.retriever.search([query], k)
+    assert {hit.passage for hit in evidence} <= set(request_corpus.passages)
+    return evidence
 
 
 @each_mode
@@ -60,50 +60,50 @@ async def test_no_documents_at_all(parts: AppContext, mode: RetrievalMode) -> No
 
 @each_mode
 async def test_a_thousand_tiny_documents(parts: AppContext, mode: RetrievalMode) -> None:
-    texts = [f"Lamp {at} is blue." for at in range(1, 1000)]
-    found = await search(parts, documents([*texts, FACT]), mode)
-    assert found[0].passage.document_id == "d1000"
-    assert found[0].passage.text == FACT
+    texts = [f"Lamp {number} is blue." for number in range(1, 1000)]
+    evidence = await search(parts, documents([*texts, FACT]), mode)
+    assert evidence[0].passage.document_id == "d1000"
+    assert evidence[0].passage.text == FACT
 
 
 @each_mode
 async def test_one_document_of_200_000_characters(parts: AppContext, mode: RetrievalMode) -> None:
-    filler = "".join(f"Boat {at} left the harbour at noon. " for at in range(6000))[:200_000]
-    at = filler.index("Boat 3000 ")
-    text = f"{filler[:at]}{FACT} {filler[at:]}"
-    found = await search(parts, documents([text]), mode)
-    assert any(FACT in evidence.passage.text for evidence in found)
-    assert all(text[one.passage.start : one.passage.end] == one.passage.text for one in found)
+    filler = "".join(f"Boat {number} left the harbour at noon. " for number in range(6000))[:200_000]
+    middle = filler.index("Boat 3000 ")
+    text = f"{filler[:middle]}{FACT} {filler[middle:]}"
+    evidence = await search(parts, documents([text]), mode)
+    assert any(FACT in hit.passage.text for hit in evidence)
+    assert all(text[hit.passage.start : hit.passage.end] == hit.passage.text for hit in evidence)
 
 
 async def test_a_document_without_a_space_or_a_word(parts: AppContext) -> None:
     odd = ["x" * 5_000, "?!" * 500, "\u200b\u200b", "👩‍👩‍👧‍👦" * 50, "城" * 2_000]
-    found = await search(parts, documents([*odd, FACT]), "hybrid", k=3)
-    assert found[0].passage.text == FACT
+    evidence = await search(parts, documents([*odd, FACT]), "hybrid", k=3)
+    assert evidence[0].passage.text == FACT
 
 
 async def test_the_same_text_twice_keeps_its_two_documents(parts: AppContext) -> None:
-    found = await search(parts, documents([FACT, FACT]), "dense")
-    assert {one.passage.document_id for one in found} == {"d1", "d2"}
-    assert len({one.passage.id for one in found}) == 2
+    evidence = await search(parts, documents([FACT, FACT]), "dense")
+    assert {hit.passage.document_id for hit in evidence} == {"d1", "d2"}
+    assert len({hit.passage.id for hit in evidence}) == 2
 
 
 async def test_documents_of_one_id_are_told_apart(parts: AppContext) -> None:
     same = [Document("d", "One", FACT), Document("d", "Two", "Boats leave the harbour at noon.")]
-    found = await search(parts, same, "lexical", "lighthouse harbour")
-    assert {one.passage.title for one in found} == {"One", "Two"}
+    evidence = await search(parts, same, "lexical", "lighthouse harbour")
+    assert {hit.passage.title for hit in evidence} == {"One", "Two"}
 
 
 async def test_no_passage_reaches_over_two_sections(parts: AppContext) -> None:
     text = f"Boats leave at noon.\n\n{FACT}"
     document = Document("d", "Guide", text, sections=((text.index(FACT), ""),))
-    found = await search(parts, [document], "lexical", "Varnholm noon")
-    assert sorted(one.passage.text for one in found) == ["Boats leave at noon.", FACT]
+    evidence = await search(parts, [document], "lexical", "Varnholm noon")
+    assert sorted(hit.passage.text for hit in evidence) == ["Boats leave at noon.", FACT]
 
 
 async def test_searches_over_documents_do_not_change_the_corpus(parts: AppContext) -> None:
     before = len(parts.passages)
     await search(parts, documents([FACT]), "hybrid")
     assert len(parts.passages) == before
-    [found] = await parts.retrievers["lexical"].search(["Varnholm"], 5)
-    assert found == ()
+    [evidence] = await parts.retrievers["lexical"].search(["Varnholm"], 5)
+    assert evidence == ()

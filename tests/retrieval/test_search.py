@@ -34,7 +34,9 @@ CHINESE = ["蓝鲸是已知存在过的最大动物。", "企鹅几乎只生活�
 
 
 def passages_of(texts: Sequence[str]) -> list[Passage]:
-    return [Passage(str(at), f"d{at}", f"T{at}", "", text, "", 0, len(text)) for at, text in enumerate(texts)]
+    return [
+        Passage(str(row), f"d{row}", f"T{row}", "", text, "", 0, len(text)) for row, text in enumerate(texts)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +64,10 @@ async def test_the_passage_that_says_it_comes_first(
     corpus: Corpus, thread: ThreadPoolExecutor, mode: RetrievalMode
 ) -> None:
     search = retriever(corpus, packaged_encoder(), mode, thread=thread).search
-    found = await search(["The octopus has three hearts.", "A cheetah runs 104 kilometres per hour."], 2)
-    assert [evidence[0].passage.document_id for evidence in found] == ["d3", "d2"]
-    assert all(1 <= len(evidence) <= 2 for evidence in found)
-    assert all((each.score > 0.5) == (mode != "lexical") for each in (found[0][0], found[1][0]))
+    evidence = await search(["The octopus has three hearts.", "A cheetah runs 104 kilometres per hour."], 2)
+    assert [hits[0].passage.document_id for hits in evidence] == ["d3", "d2"]
+    assert all(1 <= len(hits) <= 2 for hits in evidence)
+    assert all((each.score > 0.5) == (mode != "lexical") for each in (evidence[0][0], evidence[1][0]))
 
 
 async def test_hybrid_gives_the_cosine_of_what_only_words_found(
@@ -96,9 +98,9 @@ async def test_what_is_under_the_threshold_goes_but_for_the_first(
 
 async def test_a_lexical_hit_shares_a_word(held: Corpus, thread: ThreadPoolExecutor) -> None:
     search = retriever(held, HashingEncoder(), "lexical", thread=thread).search
-    found = await search(["zebra quagga", "the of and", "", "whale"], 5)
-    assert [len(evidence) for evidence in found] == [0, 0, 0, 1]
-    assert found[3][0].score == 0
+    evidence = await search(["zebra quagga", "the of and", "", "whale"], 5)
+    assert [len(hits) for hits in evidence] == [0, 0, 0, 1]
+    assert evidence[3][0].score == 0
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -106,9 +108,9 @@ async def test_all_queries_are_one_batch(thread: ThreadPoolExecutor, mode: Retri
     encoder = HashingEncoder()
     corpus = hold_corpus(passages_of(ANIMALS), encoder, 0.0)
     encoder.calls = 0
-    found = await retriever(corpus, encoder, mode, thread=thread).search(ANIMALS * 10, 3)
-    assert len(found) == 50
-    assert [evidence[0].passage.text for evidence in found] == ANIMALS * 10
+    evidence = await retriever(corpus, encoder, mode, thread=thread).search(ANIMALS * 10, 3)
+    assert len(evidence) == 50
+    assert [hits[0].passage.text for hits in evidence] == ANIMALS * 10
     assert encoder.calls == (mode != "lexical")
 
 
@@ -118,8 +120,8 @@ async def test_edges(held: Corpus, thread: ThreadPoolExecutor, mode: RetrievalMo
     assert list(await search([], 5)) == []
     assert list(await search(["whale"], 0)) == [()]
     assert len((await search(["whale penguins cheetah octopus giraffes"], 1000))[0]) == 5
-    [found] = await search([f"{ANIMALS[3]} " * 1_000], 5)
-    assert found[0].passage.document_id == "d3"
+    [evidence] = await search([f"{ANIMALS[3]} " * 1_000], 5)
+    assert evidence[0].passage.document_id == "d3"
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -128,16 +130,16 @@ async def test_a_request_without_words_or_documents(
     thread: ThreadPoolExecutor, mode: RetrievalMode, texts: list[str]
 ) -> None:
     corpus = hold_corpus(passages_of(texts), HashingEncoder(), 0.0)
-    [found] = await retriever(corpus, HashingEncoder(), mode, thread=thread).search(["..."], 5)
-    assert len(found) <= len(texts)
+    [evidence] = await retriever(corpus, HashingEncoder(), mode, thread=thread).search(["..."], 5)
+    assert len(evidence) <= len(texts)
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 async def test_chinese_is_found_by_its_bigrams(thread: ThreadPoolExecutor, mode: RetrievalMode) -> None:
     corpus = hold_corpus(passages_of(CHINESE), HashingEncoder(), -1.0)
     search = retriever(corpus, HashingEncoder(), mode, thread=thread).search
-    found = await search(["最大的动物是蓝鲸", "企鹅生活在哪里？", "猎豹跑得多快？"], 1)
-    assert [evidence[0].passage.text for evidence in found] == CHINESE
+    evidence = await search(["最大的动物是蓝鲸", "企鹅生活在哪里？", "猎豹跑得多快？"], 1)
+    assert [hits[0].passage.text for hits in evidence] == CHINESE
 
 
 def test_tokens() -> None:
@@ -184,8 +186,8 @@ async def test_the_event_loop_runs_on_and_a_cancelled_search_never_starts(held: 
             with pytest.raises(asyncio.CancelledError):
                 await task
         encoder.go.set()
-        [found] = await search(["three"], 1)
-        assert len(found) == 1
+        [evidence] = await search(["three"], 1)
+        assert len(evidence) == 1
     assert encoder.encoded == ["one", "three"]
 
 
@@ -209,12 +211,14 @@ def test_rankings_agree_with_their_formulas(texts: list[str], query: str, k: int
     cosines = corpus.vectors @ encoder.encode([query])[0]
     assert [hit.cosine for hit in near] == pytest.approx(sorted(cosines, reverse=True)[:k], abs=1e-5)
     scores = [_bm25(query, passage, passages) for passage in passages]
-    found = [scores[hit.row] for hit in worded]
-    assert found == pytest.approx(sorted((score for score in scores if score), reverse=True)[:k], rel=1e-4)
+    ranked = [scores[hit.row] for hit in worded]
+    assert ranked == pytest.approx(sorted((score for score in scores if score), reverse=True)[:k], rel=1e-4)
 
     [fused] = HybridRanking(dense, lexical, k=60, weight=1).rank([query], k)
     ranks = [{hit.row: rank for rank, hit in enumerate(hits[0], 1)} for hits in _both(dense, lexical, query)]
-    expected = [sum(1 / (60 + one[row]) for one in ranks if row in one) for row in range(len(texts))]
+    expected = [
+        sum(1 / (60 + ranking[row]) for ranking in ranks if row in ranking) for row in range(len(texts))
+    ]
     assert [expected[hit.row] for hit in fused] == pytest.approx(sorted(expected, reverse=True)[:k])
     assert len({hit.row for hit in fused}) == len(fused)
 
@@ -244,11 +248,11 @@ def test_words_alone_find_wikiretrs_passages(file: str, at_1: float, at_10: floa
     if not source.exists():
         pytest.skip("the measuring data are not beside the repository")
     rows = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
-    letters = {re.sub(r"[\W_]+", "", row["text"].lower()): at for at, row in enumerate(rows)}
+    letters = {re.sub(r"[\W_]+", "", row["text"].lower()): place for place, row in enumerate(rows)}
     passages = [Passage("", "", row["title"], "", row["text"], "", 0, 0) for row in rows]
     pairs = json.loads((DATA / "papers" / f"wikiretr-{file}.json").read_text(encoding="utf-8"))
     hits = LexicalRanking(postings_of(passages)).rank([pair["claim"] for pair in pairs], 10)
     gold = [letters[re.sub(r"[\W_]+", "", pair["content"].lower())] for pair in pairs]
-    ranks = [[hit.row for hit in found] for found in hits]
-    assert 100 * np.mean([row in found[:1] for row, found in zip(gold, ranks, strict=True)]) >= at_1
-    assert 100 * np.mean([row in found for row, found in zip(gold, ranks, strict=True)]) >= at_10
+    ranked = [[hit.row for hit in query_hits] for query_hits in hits]
+    assert 100 * np.mean([row in rows[:1] for row, rows in zip(gold, ranked, strict=True)]) >= at_1
+    assert 100 * np.mean([row in rows for row, rows in zip(gold, ranked, strict=True)]) >= at_10
