@@ -17,7 +17,7 @@ from typing import Any
 
 from proxy.errors import ConfigError, UpstreamError, UpstreamProtocolError
 from proxy.protocols import LLM
-from proxy.types import Chat, Json, Reply, Usage
+from proxy.types import Chat, Json, Reply, ReplyChunk, Usage
 from proxy.upstream.completion import to_reply
 
 
@@ -50,7 +50,7 @@ class CachedLLM:
             await asyncio.to_thread(_write, path, key, reply.raw)
         return reply
 
-    def stream(self, chat: Chat) -> AsyncIterator[Json]:
+    def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The reply as chunks, as they come."""
         return self._llm.stream(chat)
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from proxy.types import Chat, Claim, Evidence, Extraction, Json, Judgement, Pair, Passage, Reply, Vectors
+from proxy.types import (
+    Chat,
+    Claim,
+    Evidence,
+    Extraction,
+    Judgement,
+    Pair,
+    Passage,
+    Reply,
+    ReplyChunk,
+    Vectors,
+)
 
 
 class LLM(Protocol):
@@ -15,8 +26,8 @@ class LLM(Protocol):
         """The whole reply at once."""
         ...
 
-    def stream(self, chat: Chat) -> AsyncIterator[Json]:
-        """The reply as `chat.completion.chunk` objects, unchanged, without the closing `[DONE]`."""
+    def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
+        """The reply, chunk by chunk."""
         ...
 
 

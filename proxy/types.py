@@ -28,6 +28,7 @@ StreamMode = Literal["auto", "sentence", "buffer", "passthrough"]
 Correction = Literal["none", "prefix"]
 ProfileName = Literal["openai", "perplexity", "open_webui", "markdown", "none"]
 PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
+Status = Literal["ok", "partial", "skipped"]
 NLILabel = Literal["entailment", "neutral", "contradiction"]
 Precision = Literal["auto", "bf16", "fp32"]
 
@@ -69,13 +70,15 @@ class Draft:
     """One reply text of the upstream LLM.
 
     `text` is empty where the model said nothing (a tool call, say). `choice` is the wire object that
-    carried it; only `openai_api` and `backends/upstream` look inside.
+    carried it; only `openai_api` and `upstream` look inside.
     """
 
     text: str
     choice: Json = field(repr=False)
     editable: bool = True
     """False where the text must come back untouched: beside tool calls, or with log-probabilities."""
+    index: int = 0
+    """Which choice of the reply it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,27 @@ class Reply:
 
     drafts: tuple[Draft, ...]
     usage: Usage
+    raw: Json = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceDelta:
+    """What one chunk of a streamed reply adds to one of its choices.
+
+    `content` is text as the upstream wrote it. `fields` are the other fields of the wire's delta (reasoning,
+    tool calls), without `role`, `content` and `annotations`, which Vouch writes itself.
+    """
+
+    index: int
+    content: str = ""
+    fields: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyChunk:
+    """One chunk of a streamed reply. `raw` is the wire object, for `openai_api` and `upstream` alone."""
+
+    deltas: tuple[ChoiceDelta, ...]
     raw: Json = field(repr=False)
 
 
@@ -328,6 +352,14 @@ class Attempt:
     """Why checking was not possible, wholly or in part."""
     malformed: int = 0
     """What an extractor said of the draft that could not be read."""
+
+    @property
+    def status(self) -> Status:
+        """`ok`: every claim was checked; `skipped`: none of those that could be was; `partial`: some were."""
+        verdicts = {finding.verdict for finding in self.findings}
+        if Verdict.UNVERIFIED not in verdicts:
+            return "ok"
+        return "partial" if verdicts - {Verdict.UNVERIFIED, Verdict.NOT_CHECKABLE} else "skipped"
 
     @property
     def nonfactual(self) -> tuple[Finding, ...]:

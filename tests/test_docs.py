@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from proxy.config.load import validate
-from proxy.openai_api.chat.request import RequestOptions
+from proxy.openai_api.options import RequestOptions
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -14,11 +14,10 @@ from rich.text import Text
 from proxy.cli.compose import compose
 from proxy.config.load import load
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext
+from proxy.engine.context import AppContext, Sources
 from proxy.engine.pipeline import Pipeline
 from proxy.errors import RequestError
 from proxy.openai_api.chat.response import Choice, choice
-from proxy.openai_api.evidence import Sources
 from proxy.openai_api.options import ResolvedOptions
 from proxy.types import Draft, Json, Outcome, Usage, Verdict
 
@@ -60,14 +59,13 @@ async def check(parts: AppContext, settings: Settings, text: str, question: str)
     model = next(iter(parts.models.values()))
     asked = ResolvedOptions(settings)
     sources = Sources(parts.retrievers[settings.retrieval.mode])
-    options = asked.pipeline_options("markdown")
-    pipeline = Pipeline(model.llm, asked.verifier(model, sources), options)
-    until = asyncio.get_running_loop().time() + options.deadline
+    pipeline = Pipeline(model.llm, asked.verifier(model, sources), asked.pipeline_options("markdown"))
     try:
-        attempt = await pipeline.check(Draft(text, {}), Usage(), question, until)
+        attempt = await pipeline.check(Draft(text, {}), Usage(), question)
     finally:
         await parts.close()
-    return choice(Outcome((attempt,), 0), asked.dress(sources, lambda one: f"/v1/references/{one.id}"))
+    rendering = asked.rendering(sources, lambda passage: f"/v1/references/{passage.id}")
+    return choice(Outcome((attempt,), 0), rendering)
 
 
 def show(console: Console, checked: Choice) -> None:

@@ -145,7 +145,7 @@ def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> di
             description=DESCRIPTIONS.get(upstream.model, ""),
             stream_mode=upstream.stream_mode,
             prefill=upstream.prefill,
-            max_reply=upstream.max_reply_bytes,
+            max_reply_bytes=upstream.max_reply_bytes,
         )
         for upstream in settings.upstreams
     }

@@ -1,9 +1,9 @@
-"""What the application is made of, behind Protocols. `commands.compose` builds it, `app` uses it."""
+"""What the application is made of, behind Protocols. `cli.compose` builds it, `server` uses it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from proxy.protocols import LLM, Checker, Extractor, Passages, Retriever
 from proxy.retrieval.request_corpus import RequestCorpus
@@ -13,8 +13,11 @@ from proxy.upstream.endpoint import Relay, Upstream
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that clients can name: its upstream, the checkers of its replies, what takes them apart, and,
-    where other routes than chat can be passed to it, who does that."""
+    """A model that clients can name.
+
+    `llm` writes the replies, `checkers` check them, by name, and `extractors` take their sentences apart, by
+    granularity. `forwarder` serves the routes other than chat, where the upstream has them.
+    """
 
     name: str
     llm: LLM
@@ -22,13 +25,13 @@ class Model:
     extractors: Mapping[Granularity, Extractor]
     forwarder: Upstream | None = None
     relay: Relay | None = None
-    """Who passes answers to raw chats on as bytes, where the upstream's client can."""
+    """Passes answers to unchecked chats on as bytes, where the upstream's client can."""
     description: str = ""
     stream_mode: StreamMode | None = None
     prefill: bool = False
-    """Whether it goes on from an unfinished turn of its own."""
-    max_reply: int = 20_000_000
-    """Bytes of a reply, over which it is an error."""
+    """Whether the upstream continues a last message of the assistant's instead of answering it."""
+    max_reply_bytes: int = 20_000_000
+    """Bytes of a reply over which it is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +44,16 @@ class AppContext:
     over_documents: Callable[[Sequence[Document], RetrievalMode], Awaitable[RequestCorpus]]
     """Makes documents that came with a request searchable; there may be none."""
     close: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What the claims of one chat are held against.
+
+    `numbers` are the numbers that the client gave its documents, by id; `passages` are those of the numbered
+    documents, by number.
+    """
+
+    retriever: Retriever
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    passages: Mapping[int, tuple[Passage, ...]] = field(default_factory=dict)

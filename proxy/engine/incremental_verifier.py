@@ -1,62 +1,32 @@
-"""A reply that is checked while it is still being written.
+"""A draft that is checked while it is still being written.
 
-Claims are looked for in what has come so far; retrieval and checking of one run while the next is written.
-What can be let go is yielded as it happens; at the end there is the reply, and the first attempt at each
-choice, as if the whole had been checked at once.
+Claims are found in what has come so far; retrieval and checking of one run while the next is written. At the
+end there are the reply and the first attempt at each choice, as if the whole had been checked at once.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxy.aio import closing
 from proxy.claims.continuations import Read
 from proxy.claims.incremental import Incremental, Settled
+from proxy.engine.events import CheckedText
 from proxy.engine.verifier import Verified, Verifier
 from proxy.errors import UpstreamError
-from proxy.types import Attempt, Claim, Draft, Finding, Json, Reply
-from proxy.upstream.completion import Completion, to_reply
+from proxy.types import Attempt, ChoiceDelta, Claim, Draft, Finding, Reply, ReplyChunk
+from proxy.upstream.completion import Completion
 
 _MAX_CHECKS = 8
-"""Pieces of the replies that are checked at once; the upstream is not read on while there are more."""
-_OURS = frozenset({"role", "content", "annotations"})
+"""Pieces of a reply that are checked at the same time; while there are more, the upstream is not read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """All of a choice's text that is written and checked so far, with its findings."""
-
-    index: int
-    text: str
-    findings: tuple[Finding, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """One of the upstream's deltas, but for what we write ourselves; `content` is as it came, unchecked."""
-
-    index: int
-    content: str
-    fields: Json
-
-
-Event = Checked | Delta
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A reply, and of each choice the first attempt; None where it has to be checked as a whole."""
-
-    reply: Reply
-    attempts: tuple[Attempt | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """What of a choice was there before, shown and checked: text that ends where the stream goes on."""
+class Prefix:
+    """Checked text that the first choice continues from, with its findings."""
 
     text: str = ""
     findings: tuple[Finding, ...] = ()
@@ -72,7 +42,7 @@ class _Choice:
     """One choice as far as it is written and checked."""
 
     reading: Incremental
-    begun: Begun
+    prefix: Prefix
     asked: int = 0
     checks: deque[tuple[Settled, asyncio.Task[Verified]]] = field(default_factory=deque)
     checked: Settled = field(default_factory=lambda: Settled("", ()))
@@ -83,12 +53,12 @@ class _Choice:
     @property
     def text(self) -> str:
         """All that is checked."""
-        return self.begun.text + self.checked.text
+        return self.prefix.text + self.checked.text
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
         """Of all that is checked."""
-        return (*self.begun.findings, *self.findings)
+        return (*self.prefix.findings, *self.findings)
 
     def take(self) -> bool:
         """Takes the checks that are done, in order. Whether there were any."""
@@ -102,10 +72,10 @@ class _Choice:
             taken = True
         return taken
 
-    def attempt(self, draft: Draft, reply: Reply, *, shown: bool) -> Attempt | None:
-        """The first attempt. Text that may not be touched after all (beside tool calls) was read as one that
-        may: it has to be read anew, unless it was `shown` already, which is how it stays."""
-        if shown and self.text:
+    def attempt(self, draft: Draft, reply: Reply, *, sent: bool) -> Attempt | None:
+        """The first attempt, or None where the draft has to be read again: beside tool calls, say, the text
+        turns out not to be editable. Text that was `sent` already stays as it was read."""
+        if sent and self.text:
             draft = replace(draft, editable=True)
         if not draft.editable and draft.text != self.text:
             return None
@@ -114,7 +84,7 @@ class _Choice:
 
 
 class IncrementalVerifier:
-    """One call's chunks, checked as they come. `events` may be gone through once; then `written` is there.
+    """One call's chunks, checked as they come. Go through `events` once; then `result` is there.
 
     Args:
         chunks: of `LLM.stream`.
@@ -122,52 +92,52 @@ class IncrementalVerifier:
         read: how the text of a draft is read.
         question: the user's.
         deadline: seconds for checking what was settled at once.
-        shown: whether what is checked is let go at once, so that it can't be taken back.
-        max_size: bytes of a reply, over which it is an error.
-        begun: what the first choice goes on from.
+        sent_at_once: whether checked text leaves at once, so that it can't be changed any more.
+        max_bytes: size of a reply over which it is an error.
+        prefix: what the first choice continues from.
     """
 
     def __init__(
         self,
-        chunks: AsyncIterator[Json],
+        chunks: AsyncIterator[ReplyChunk],
         verifier: Verifier,
         read: Read,
         question: str,
         *,
         deadline: float,
-        shown: bool = False,
-        max_size: int = 20_000_000,
-        begun: Begun | None = None,
+        sent_at_once: bool = False,
+        max_bytes: int = 20_000_000,
+        prefix: Prefix | None = None,
     ) -> None:
         self._chunks = chunks
         self._verifier = verifier
         self._read = read
         self._question = question
         self._deadline = deadline
-        self._shown = shown
-        self._begun = begun or Begun()
-        self._completion = Completion(max_size)
+        self._sent_at_once = sent_at_once
+        self._prefix = prefix or Prefix()
+        self._completion = Completion(max_bytes)
         self._choices: dict[int, _Choice] = {}
-        self._written: Written | None = None
-        if self._begun.text:
+        self._result: tuple[Reply, tuple[Attempt | None, ...]] | None = None
+        if self._prefix.text:
             self._choice(0)
 
     @property
-    def written(self) -> Written:
-        """What there is in the end."""
-        if self._written is None:
+    def result(self) -> tuple[Reply, tuple[Attempt | None, ...]]:
+        """The reply and, per choice, the first attempt; None where it has to be checked as a whole."""
+        if self._result is None:
             raise RuntimeError("the reply is still being written")
-        return self._written
+        return self._result
 
-    async def events(self) -> AsyncIterator[Event]:
-        """What happens, in the order of each choice. Whoever stops early closes the iterator: then the call
-        and all checks are cancelled.
+    async def events(self) -> AsyncIterator[CheckedText | ChoiceDelta]:
+        """The upstream's deltas as they come, and the text that is checked so far, in each choice's order. A
+        caller that stops early closes the iterator: then the call and all checks are cancelled.
 
         Raises `UpstreamError` where the reply breaks off, after what is checked of it was yielded.
         """
         broken: UpstreamError | None = None
         async with closing(self._chunks) as chunks:
-            coming: asyncio.Task[Json | None] | None = _next(chunks)
+            coming: asyncio.Task[ReplyChunk | None] | None = _next(chunks)
             try:
                 while coming is not None or self._checks():
                     await self._happened(coming)
@@ -188,40 +158,33 @@ class IncrementalVerifier:
             raise broken
         self._finish()
 
-    async def _happened(self, coming: asyncio.Task[Json | None] | None) -> None:
+    async def _happened(self, coming: asyncio.Task[ReplyChunk | None] | None) -> None:
         """Waits for the next chunk or check."""
         checks = self._checks()
-        awaited: set[asyncio.Task[Json | None] | asyncio.Task[Verified]] = {
+        awaited: set[asyncio.Task[ReplyChunk | None] | asyncio.Task[Verified]] = {
             choice.checks[0][1] for choice in self._choices.values() if choice.checks
         }
         if coming is not None and len(checks) < _MAX_CHECKS:
             awaited.add(coming)
         await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _take(self, chunk: Json | None) -> list[Delta]:
+    async def _take(self, chunk: ReplyChunk | None) -> Sequence[ChoiceDelta]:
         """One more chunk, or the end of them. Reading leaves the event loop: odd texts take long."""
         if chunk is None:
             for choice in self._choices.values():
                 self._check(choice, await asyncio.to_thread(choice.reading.end))
-            return []
+            return ()
         self._completion.add(chunk)
-        deltas: list[Delta] = []
-        for one in chunk.get("choices") or ():
-            index, delta = one.get("index", 0), one.get("delta") or {}
-            content = delta.get("content")
-            text = content if isinstance(content, str) else ""
-            if text:
-                choice = self._choice(index)
-                self._check(choice, await asyncio.to_thread(choice.reading.feed, text))
-            fields = {key: value for key, value in delta.items() if key not in _OURS and value is not None}
-            if text or fields:
-                deltas.append(Delta(index, text, fields))
-        return deltas
+        for delta in chunk.deltas:
+            if delta.content:
+                choice = self._choice(delta.index)
+                self._check(choice, await asyncio.to_thread(choice.reading.feed, delta.content))
+        return [delta for delta in chunk.deltas if delta.content or delta.fields]
 
     def _choice(self, index: int) -> _Choice:
         if index not in self._choices:
-            begun = self._begun if index == 0 else Begun()
-            self._choices[index] = _Choice(Incremental(self._read), begun)
+            prefix = self._prefix if index == 0 else Prefix()
+            self._choices[index] = _Choice(Incremental(self._read), prefix)
         return self._choices[index]
 
     def _check(self, choice: _Choice, settled: Settled) -> None:
@@ -229,42 +192,47 @@ class IncrementalVerifier:
         last = choice.checks[-1][0] if choice.checks else choice.checked
         if settled == last:
             return
-        offset = len(choice.begun.text)
-        claims = [replace(one, start=one.start + offset, end=one.end + offset) for one in settled.claims]
+        offset = len(choice.prefix.text)
+        claims = [
+            replace(claim, start=claim.start + offset, end=claim.end + offset) for claim in settled.claims
+        ]
         until = asyncio.get_running_loop().time() + self._deadline
-        told = (*choice.begun.claims, *claims[: choice.asked])
-        task = asyncio.create_task(self._verifier.verify(claims[choice.asked :], self._question, until, told))
+        prior_claims = (*choice.prefix.claims, *claims[: choice.asked])
+        task = asyncio.create_task(
+            self._verifier.verify(claims[choice.asked :], self._question, until, prior_claims)
+        )
         choice.asked = len(claims)
         choice.checks.append((settled, task))
 
-    def _taken(self) -> Iterator[Checked]:
+    def _taken(self) -> Iterator[CheckedText]:
         for index, choice in self._choices.items():
             if choice.take():
-                yield Checked(index, choice.text, choice.all_findings)
+                yield CheckedText(index, choice.text, choice.all_findings)
 
     def _checks(self) -> list[asyncio.Task[Verified]]:
         return [task for choice in self._choices.values() for _, task in choice.checks]
 
     def _finish(self) -> None:
-        reply = to_reply(self._completion.value())
-        indexes = [choice.get("index", at) for at, choice in enumerate(reply.raw["choices"])]
+        reply = self._completion.reply()
         attempts = []
-        for index, draft in zip(indexes, reply.drafts, strict=True):
-            choice = self._choices.get(index)
+        for draft in reply.drafts:
+            choice = self._choices.get(draft.index)
             attempts.append(
-                choice.attempt(draft, reply, shown=self._shown) if choice else Attempt(draft, reply.usage)
+                choice.attempt(draft, reply, sent=self._sent_at_once)
+                if choice
+                else Attempt(draft, reply.usage)
             )
-        self._written = Written(reply, tuple(attempts))
+        self._result = reply, tuple(attempts)
 
 
-def _next(chunks: AsyncIterator[Json]) -> asyncio.Task[Json | None]:
-    async def following() -> Json | None:
+def _next(chunks: AsyncIterator[ReplyChunk]) -> asyncio.Task[ReplyChunk | None]:
+    async def following() -> ReplyChunk | None:
         return await anext(chunks, None)
 
     return asyncio.create_task(following())
 
 
-async def _cancelled(tasks: list[asyncio.Task[Json | None] | asyncio.Task[Verified]]) -> None:
+async def _cancelled(tasks: list[asyncio.Task[ReplyChunk | None] | asyncio.Task[Verified]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

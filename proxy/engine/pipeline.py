@@ -1,4 +1,4 @@
-"""The method on one screen: draft, check, revise, best.
+"""The method on one screen: draft, check, re-prompt, best.
 
 Citation-Enhanced Generation (ACL 2024, section 3): the model answers first; each claim of the draft is held
 against passages of the corpus; the nonfactual ones go back to the model with their evidence, at most T times.
@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from proxy.aio import together
+from proxy.aio import closing, together
 from proxy.citations.draft_reader import read_draft, reader
+from proxy.claims.continuations import Read
 from proxy.correction.reprompt import revision
 from proxy.correction.rewrite import read_rewrites, rewrite
 from proxy.correction.splice import spliced, without
 from proxy.engine import judging
+from proxy.engine.delivery import DeliveryPolicy
+from proxy.engine.events import Answer, StreamEvent
+from proxy.engine.reply_stream import ReplyStream
 from proxy.engine.verifier import Verifier
-from proxy.errors import UpstreamError
+from proxy.errors import UpstreamError, VerificationError
 from proxy.protocols import LLM
 from proxy.types import (
     Attempt,
@@ -37,9 +41,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How one reply is revised. `deadline` is in seconds and covers everything after the first draft.
+    """How one reply is corrected.
 
-    `sign` stands behind claims that failed in replies that come back, and is no part of them.
+    `deadline` is in seconds and covers everything after the first draft. `warning` is the marker behind
+    claims that failed; where a draft repeats it, it is removed.
     """
 
     max_rounds: int = 1
@@ -47,53 +52,62 @@ class Options:
     on_unsupported: OnUnsupported = "keep"
     deadline: float = 60.0
     format: ReplyFormat = "markdown"
-    sign: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The upstream's reply, and per choice what became of it."""
-
-    reply: Reply
-    outcomes: tuple[Outcome, ...]
-
-    @property
-    def writing(self) -> Usage:
-        """What the call cost that wrote the text; with several choices, the call that drafted them all."""
-        if len(self.outcomes) > 1:
-            return self.reply.usage
-        outcome = self.outcomes[0]
-        return outcome.attempts[outcome.best].usage
-
-    @property
-    def verification(self) -> Usage:
-        """What everything else cost."""
-        return sum((outcome.usage for outcome in self.outcomes), self.reply.usage) - self.writing
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The parts that one reply goes through."""
+    """What every checked chat runs through, streamed or not."""
 
     llm: LLM
     verifier: Verifier
     options: Options = Options()
+    policy: DeliveryPolicy = field(default_factory=DeliveryPolicy)
 
     async def answer(self, chat: Chat) -> Answer:
-        """Draft, then check and revise every choice. Raises `UpstreamError` when there is no draft at all."""
-        reply = await self.llm.complete(chat)
-        until = asyncio.get_running_loop().time() + self.options.deadline
-        checks = (self.check(draft, reply.usage, chat.question, until) for draft in reply.drafts)
-        return await self.refined(chat, reply, await together(checks), until)
+        """The answer alone. Raises what `events` raises."""
+        async with closing(self.events(chat)) as events:
+            return [event async for event in events if isinstance(event, Answer)][-1]
 
-    async def refined(self, chat: Chat, reply: Reply, first: Sequence[Attempt], until: float) -> Answer:
-        """The answer out of the first attempt at each choice."""
-        return Answer(reply, tuple(await together(self.refine(chat, one, until) for one in first)))
+    async def events(self, chat: Chat) -> AsyncIterator[StreamEvent]:
+        """Draft, check, re-prompt, best. Yields what may leave as it happens, and the `Answer` last.
 
-    async def refine(self, chat: Chat, first: Attempt, until: float) -> Outcome:
+        Raises `UpstreamError` where there is no reply or it breaks off, `VerificationError` where something
+        unchecked would have to leave that may not.
+        """
+        drafting = ReplyStream(
+            self.llm, self.verifier, self.policy, self.options.deadline, self._reader(), self.options.format
+        )
+        async with closing(drafting.events(chat)) as events:
+            async for event in events:
+                yield event
+        until = self._until()
+        reply, written = drafting.reply, zip(drafting.reply.drafts, drafting.attempts, strict=True)
+        first = await together(self._checked(chat, *item, reply.usage, until) for item in written)
+        if self.policy.mode == "buffer":
+            outcomes = await together(self._best_of(chat, attempt, until) for attempt in first)
+        else:
+            outcomes = [drafting.outcome(index, attempt) for index, attempt in enumerate(first)]
+        if self.policy.fail_closed:
+            _require_checked(outcomes)
+        yield Answer(reply, tuple(outcomes), self.policy.rendering)
+
+    async def check(self, draft: Draft, usage: Usage, question: str, until: float | None = None) -> Attempt:
+        """Findings of a whole draft. What is not checked by `until`, in the event loop's time, is UNVERIFIED;
+        nothing is raised. Without `until` the deadline counts from now."""
+        draft, claims = await asyncio.to_thread(read_draft, draft, self.options.format, self._reader())
+        verified = await self.verifier.verify(claims, question, until or self._until())
+        return Attempt(draft, usage, verified.findings, verified.error, verified.malformed)
+
+    async def _checked(
+        self, chat: Chat, draft: Draft, attempt: Attempt | None, usage: Usage, until: float
+    ) -> Attempt:
+        """The attempt; a draft that could not be checked while it was written is checked now."""
+        return attempt or await self.check(draft, usage, chat.question, until)
+
+    async def _best_of(self, chat: Chat, first: Attempt, until: float) -> Outcome:
         """While claims don't hold and rounds are left, re-prompt and check again. The best attempt wins."""
-        attempts = [first]
-        spent = Usage()
+        attempts, spent = [first], Usage()
         while (
             attempts[-1].draft.editable
             and attempts[-1].nonfactual
@@ -118,40 +132,48 @@ class Pipeline:
         checking = (finding.usage for attempt in checked for finding in attempt.findings)
         return Outcome(tuple(attempts), best, sum(checking, spent), trimmed)
 
-    async def check(self, draft: Draft, usage: Usage, question: str, until: float) -> Attempt:
-        """Findings of a draft. What is not checked by `until` is UNVERIFIED; nothing is raised."""
-        read = reader(self.verifier.citations, self.options.sign)
-        draft, claims = await asyncio.to_thread(read_draft, draft, self.options.format, read)
-        verified = await self.verifier.verify(claims, question, until)
-        return Attempt(draft, usage, verified.findings, verified.error, verified.malformed)
-
     async def _trimmed(self, attempt: Attempt, question: str, until: float) -> Attempt | None:
-        """The attempt without the claims that failed, where they are to be dropped; checked again, since what
-        is left may have leaned on them."""
+        """The attempt without the claims that failed, where these are to be dropped. It is checked again:
+        what is left may have needed them as its context."""
         if self.options.on_unsupported != "drop" or not attempt.nonfactual:
             return None
         left = await asyncio.to_thread(without, attempt.draft, attempt.nonfactual)
         return None if left is None else await self.check(left, attempt.usage, question, until)
 
+    def _reader(self) -> Read:
+        return reader(self.verifier.citations, self.options.warning)
+
+    def _until(self) -> float:
+        return asyncio.get_running_loop().time() + self.options.deadline
+
+
+def _require_checked(outcomes: Sequence[Outcome]) -> None:
+    """Raises `VerificationError` where a claim of any choice could not be checked."""
+    if all(outcome.answer.status == "ok" for outcome in outcomes):
+        return
+    reasons = {outcome.answer.error for outcome in outcomes} - {""}
+    why = "; ".join(sorted(reasons)) or "some claims could not be checked"
+    raise VerificationError(f"The reply could not be verified: {why}.")
+
 
 Ask = Callable[[Chat, Attempt], Chat]
-Read = Callable[[Attempt, Reply, Options], Draft | None]
+Understand = Callable[[Attempt, Reply, Options], Draft | None]
 
 
-def _answered(_: Attempt, reply: Reply, __: Options) -> Draft:
+def _replaced(_: Attempt, reply: Reply, __: Options) -> Draft:
     """The draft that the model wrote instead."""
     return reply.drafts[0]
 
 
 def _rewritten(attempt: Attempt, reply: Reply, options: Options) -> Draft | None:
-    """The draft with the sentences that failed as the model wrote them anew."""
+    """The draft with the failed sentences as the model rewrote them."""
     rewrites = read_rewrites(reply.drafts[0].text, len(attempt.nonfactual))
     dropping = options.on_unsupported == "drop"
     return spliced(attempt.draft, attempt.nonfactual, rewrites, dropping=dropping)
 
 
-_MODES: Mapping[RegenerationMode, tuple[Ask, Read]] = {
-    "whole": (revision, _answered),
+_MODES: Mapping[RegenerationMode, tuple[Ask, Understand]] = {
+    "whole": (revision, _replaced),
     "claims": (rewrite, _rewritten),
 }
-"""How the model is asked once more, and what becomes of its answer."""
+"""How the model is re-prompted, and how its answer becomes the next draft."""

@@ -10,9 +10,9 @@ from proxy.citations.faithfulness import Citation, CitationReport, Statement
 from proxy.citations.report import numbered
 from proxy.config.checker_settings import CheckerName
 from proxy.errors import RequestError
-from proxy.openai_api.chat.request import RequestDocument
-from proxy.openai_api.chat.response import Status, usage_object
-from proxy.types import Document, Json, Verdict
+from proxy.openai_api.chat.response import usage_object
+from proxy.openai_api.options import RequestDocument
+from proxy.types import Document, Json, Status, Verdict
 
 
 class CheckOptions(BaseModel):

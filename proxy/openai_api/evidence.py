@@ -4,53 +4,46 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from proxy.config.settings import Retrieval
-from proxy.engine.context import AppContext
+from proxy.engine.context import AppContext, Sources
 from proxy.errors import RequestError
-from proxy.openai_api.chat.request import ChatRequest, RequestDocument
 from proxy.openai_api.documents import request_documents
-from proxy.protocols import Retriever
+from proxy.openai_api.options import RequestDocument, RequestOptions
 from proxy.retrieval.request_corpus import MergedRetriever
 from proxy.types import Document, EvidenceSource, Passage, RetrievalMode
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """A retriever; the numbers that the client gave its documents, by id; and their passages by number."""
-
-    retriever: Retriever
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    passages: Mapping[int, tuple[Passage, ...]] = field(default_factory=dict)
-
-
-async def open_sources(parts: AppContext, settings: Retrieval, request: ChatRequest) -> Sources:
+async def open_sources(
+    context: AppContext,
+    settings: Retrieval,
+    options: RequestOptions,
+    messages: Sequence[Mapping[str, object]],
+) -> Sources:
     """As the request asks, else as configured. `documents` without a word on `evidence` mean those alone.
 
     Raises `RequestError` where they are too long.
     """
-    options = request.options
     mode = options.retrieval or settings.mode
     asked = options.evidence or ("request" if options.documents else settings.evidence)
     if asked == "corpus":
-        return Sources(parts.retrievers[mode])
-    documents = await asyncio.to_thread(_documents, options.documents, request.chat.body["messages"])
+        return Sources(context.retrievers[mode])
+    documents = await asyncio.to_thread(_documents, options.documents, messages)
     _require_short(documents, settings.max_document_chars)
-    return await _brought(parts, documents, mode, asked)
+    return await _with_documents(context, documents, mode, asked)
 
 
-async def _brought(
-    parts: AppContext, documents: Sequence[Document], mode: RetrievalMode, asked: EvidenceSource
+async def _with_documents(
+    context: AppContext, documents: Sequence[Document], mode: RetrievalMode, asked: EvidenceSource
 ) -> Sources:
-    brought = await parts.over_documents(documents, mode)
+    brought = await context.over_documents(documents, mode)
     numbers = {one.id: one.number for one in documents if one.number is not None}
     passages: dict[int, tuple[Passage, ...]] = {}
     for passage in brought.passages:
         if (number := numbers.get(passage.document_id)) is not None:
             passages[number] = (*passages.get(number, ()), passage)
     both = asked == "both"
-    retriever = MergedRetriever([brought.retriever, parts.retrievers[mode]]) if both else brought.retriever
+    retriever = MergedRetriever([brought.retriever, context.retrievers[mode]]) if both else brought.retriever
     return Sources(retriever, numbers, passages)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from proxy.engine.context import Model
 from proxy.errors import NotFoundError
-from proxy.openai_api.chat.request import RAW
+from proxy.openai_api.chat.request import UNCHECKED
 from proxy.types import Json
 
 CREATED = 1_767_225_600
@@ -32,22 +32,22 @@ class ModelNotFoundError(NotFoundError):
 
 def model_objects(models: Mapping[str, Model]) -> Json:
     """The list of all of them."""
-    data = [one for model in models.values() for one in (_checked(model), _raw(model))]
+    data = [entry for model in models.values() for entry in (_checked(model), _unchecked(model))]
     return {"object": "list", "data": data}
 
 
 def model_object(models: Mapping[str, Model], name: str) -> Json:
-    """The one of that name, checked or raw."""
-    model = find_model(models, name.removesuffix(RAW))
-    return _raw(model) if name.endswith(RAW) else _checked(model)
+    """The one of that name, checked or unchecked."""
+    model = find_model(models, name.removesuffix(UNCHECKED))
+    return _unchecked(model) if name.endswith(UNCHECKED) else _checked(model)
 
 
 def _checked(model: Model) -> Json:
     return _object(model.name, model.description or "Replies are checked and cited.")
 
 
-def _raw(model: Model) -> Json:
-    return _object(model.name + RAW, f"{model.name} as it is: replies are not checked.")
+def _unchecked(model: Model) -> Json:
+    return _object(model.name + UNCHECKED, f"{model.name} as it is: replies are not checked.")
 
 
 def _object(name: str, description: str) -> Json:

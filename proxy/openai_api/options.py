@@ -1,31 +1,116 @@
-"""What a request asks for, and what is configured where it doesn't say."""
+"""What a request asks for in its `vouch` object, and what counts: those options over the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.citations.warning import WARNING
-from proxy.config.settings import Settings
-from proxy.engine.context import Model
+from proxy.config.checker_settings import CheckerName
+from proxy.config.settings import Settings, contradiction
+from proxy.engine.context import Model, Sources
+from proxy.engine.delivery import DeliveryPolicy, Rendering
 from proxy.engine.pipeline import Options
-from proxy.engine.reply_stream import DeliveryPolicy
 from proxy.engine.verifier import Verifier
 from proxy.errors import RequestError
-from proxy.openai_api.chat.request import ChatRequest, RequestOptions
-from proxy.openai_api.chat.response import Rendering
-from proxy.openai_api.evidence import Sources
+from proxy.openai_api.fields import kind_of
 from proxy.openai_api.profiles import PROFILES, Profile
 from proxy.protocols import Checker
-from proxy.types import CitationStyle, OnUnsupported, Passage, ProfileName, ReplyFormat, StreamMode
+from proxy.types import (
+    Aggregation,
+    CitationStyle,
+    Correction,
+    Document,
+    EvidenceSource,
+    Granularity,
+    OnUnsupported,
+    Passage,
+    ProfileName,
+    RegenerationMode,
+    ReplyFormat,
+    RetrievalMode,
+    StreamMode,
+    UpstreamCitations,
+)
 
 T = TypeVar("T")
 
 
+class RequestDocument(BaseModel):
+    """A document sent with the request, to check against instead of the corpus."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1)
+    id: str = ""
+    title: str = ""
+    url: str = ""
+    number: int | None = Field(None, ge=1, le=1_000_000)
+
+    def document(self, place: int) -> Document:
+        """The document, named by its place in the request, from 1, where it has no name of its own."""
+        return Document(
+            id=self.id or f"document-{place}",
+            title=self.title or self.id or f"Document {self.number or place}",
+            text=self.text,
+            url=self.url,
+            number=self.number,
+        )
+
+
+class RequestOptions(BaseModel):
+    """The `vouch` object of a request; what is left out is as configured."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_rounds: int | None = Field(None, ge=0, le=10)
+    top_k: int | None = Field(None, ge=1, le=100)
+    checker: CheckerName | None = None
+    retrieval: RetrievalMode | None = None
+    deadline: float | None = Field(None, gt=0)
+    profile: ProfileName | None = None
+    citation_style: CitationStyle | None = None
+    fail_closed: bool | None = None
+    granularity: Granularity | None = None
+    aggregation: Aggregation | None = None
+    evidence: EvidenceSource | None = None
+    regeneration: RegenerationMode | None = None
+    on_unsupported: OnUnsupported | None = None
+    citations: UpstreamCitations | None = None
+    mark_nonfactual: str | None = Field(None, max_length=64)
+    stream_mode: StreamMode | None = None
+    correction: Correction | None = None
+    progress: bool | None = None
+    documents: tuple[RequestDocument, ...] | None = Field(None, min_length=1, max_length=1000)
+
+
+def parse_options(given: Any) -> RequestOptions:
+    """The `vouch` object. Raises `RequestError` with the nearest key for one that does not exist."""
+    if given is None:
+        return RequestOptions()
+    if not isinstance(given, Mapping):
+        raise RequestError(f"`vouch` must be an object, not {kind_of(given)}.", param="vouch")
+    try:
+        return RequestOptions.model_validate(given)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        param = ".".join(["vouch", *map(str, detail["loc"])])
+        if detail["type"] != "extra_forbidden":
+            raise RequestError(f"{param}: {detail['msg']}.", param=param) from None
+        nested = len(detail["loc"]) > 1
+        known = list((RequestDocument if nested else RequestOptions).model_fields)
+        near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
+        raise RequestError(f"Unknown option {param}. {hint}", param=param) from None
+
+
 @dataclass(frozen=True, slots=True)
 class ResolvedOptions:
-    """The options of one request over the settings."""
+    """The options of one request over the settings: what counts."""
 
     settings: Settings
     options: RequestOptions = field(default_factory=RequestOptions)
@@ -34,12 +119,12 @@ class ResolvedOptions:
 
     @property
     def profile(self) -> Profile:
-        """How the reply is dressed."""
+        """The shape of the reply."""
         return PROFILES[self.named or self.settings.citation.profile]
 
     @property
     def style(self) -> CitationStyle:
-        """That of its marks."""
+        """How citation markers are written."""
         configured = self.settings.citation.style
         usual: CitationStyle = "brackets" if configured == "auto" else configured
         own = self.profile.style if self.named or configured == "auto" else None
@@ -71,16 +156,16 @@ class ResolvedOptions:
         return _either(self.options.correction, self.settings.streaming.correction) == "prefix"
 
     @property
-    def sign(self) -> str:
-        """What stands behind claims that failed; nothing, unless somebody wants it.
+    def warning(self) -> str:
+        """The marker behind claims that failed; empty, unless somebody wants it.
 
-        What was to be dropped and can't be (a heading) is marked, and so is what still fails in a stream
-        that is corrected.
+        A claim that was to be dropped but can't be (a heading) is marked, and so is one that still fails in a
+        stream that is corrected.
         """
-        if self.options.mark_nonfactual is None and not self.profile.signs:
+        if self.options.mark_nonfactual is None and not self.profile.warnings:
             return ""
-        sign = _either(self.options.mark_nonfactual, self.settings.citation.mark_nonfactual)
-        return sign or ("" if self.on_unsupported == "keep" and not self.correcting else WARNING)
+        warning = _either(self.options.mark_nonfactual, self.settings.citation.mark_nonfactual)
+        return warning or ("" if self.on_unsupported == "keep" and not self.correcting else WARNING)
 
     def pipeline_options(self, reply_format: ReplyFormat) -> Options:
         """How the reply is revised."""
@@ -91,7 +176,7 @@ class ResolvedOptions:
             on_unsupported=self.on_unsupported,
             deadline=self.deadline,
             format=reply_format,
-            sign=self.sign,
+            warning=self.warning,
         )
 
     def checker(self, model: Model) -> Checker:
@@ -118,40 +203,90 @@ class ResolvedOptions:
             documents=sources.passages,
         )
 
-    def manner(self, request: ChatRequest, model: Model, dress: Rendering) -> DeliveryPolicy:
-        """How the reply is let go. What may not be touched, or is to be read as a whole, waits for its end;
-        so does a reply to a client that doesn't stream."""
-        correcting = request.stream and self.correcting
-        wanted = _either(self.options.stream_mode, model.stream_mode or self.settings.streaming.mode)
-        auto: StreamMode = "sentence" if correcting or not self.rounds else "buffer"
-        mode = auto if wanted == "auto" else wanted
-        untouched = request.format == "json" or request.wants_logprobs
-        dropping = self.on_unsupported == "drop"
-        unchecked = mode == "passthrough" and self.fail_closed
-        if not request.stream or untouched or dropping or unchecked:
-            mode = "buffer"
+    def policy(self, request: Streaming, model: Model, rendering: Rendering) -> DeliveryPolicy:
+        """What of the reply may leave when. A reply that must not be edited, and one to a client that doesn't
+        stream, waits for its end. Raises `RequestError` where options contradict each other."""
+        mode, correction = self._stream_mode(request, model)
         if mode == "passthrough":
-            dress = replace(dress, style="none", sign="")
+            rendering = replace(rendering, style="none", warning="")
         return DeliveryPolicy(
             mode=mode,
-            dress=dress,
-            corrections=self.rounds if correcting and mode == "sentence" and request.choices == 1 else 0,
+            rendering=rendering,
+            corrections=self.rounds if correction == "prefix" and mode == "sentence" else 0,
             prefill=model.prefill,
             fail_closed=self.fail_closed,
             progress=_either(self.options.progress, self.settings.streaming.progress),
-            max_size=model.max_reply,
+            max_reply_bytes=model.max_reply_bytes,
         )
 
-    def dress(self, sources: Sources, url_of: Callable[[Passage], str]) -> Rendering:
+    def rendering(self, sources: Sources, url_of: Callable[[Passage], str]) -> Rendering:
         """How the reply shows."""
-        settings, asked = self.settings, self.options
         return Rendering(
             url_of=url_of,
             style=self.style,
             numbers=sources.numbers,
-            sign=self.sign,
-            aggregation=_either(asked.aggregation, settings.claims.aggregation),
+            warning=self.warning,
+            aggregation=_either(self.options.aggregation, self.settings.claims.aggregation),
         )
+
+    def _stream_mode(self, request: Streaming, model: Model) -> tuple[StreamMode, Correction]:
+        """The stream mode, never `auto`, and the correction that goes with it.
+
+        What the request says goes before what is configured: a configured mode or correction that contradicts
+        the request's options does not count. What the operator configured for safety (`fail_closed`,
+        `on_unsupported: drop`) stays.
+        """
+        options = self.options
+        self._refuse(
+            contradiction(
+                options.stream_mode or "auto",
+                options.correction or "none",
+                options.on_unsupported or "keep",
+                fail_closed=bool(options.fail_closed),
+                rounds=options.max_rounds,
+            )
+        )
+        mode = options.stream_mode or model.stream_mode or self.settings.streaming.mode
+        if options.stream_mode is None and contradiction(
+            mode, options.correction or "none", self.on_unsupported, fail_closed=self.fail_closed
+        ):
+            mode = "auto"
+        correction = options.correction or self.settings.streaming.correction
+        if options.correction is None and contradiction(mode, correction, self.on_unsupported):
+            correction = "none"
+        if not request.stream or not request.editable:
+            return "buffer", "none"
+        if options.correction == "prefix" and request.choices > 1:
+            self._refuse("correction 'prefix' corrects a single choice, but `n` asks for several")
+        self._refuse(contradiction(mode, correction, self.on_unsupported, fail_closed=self.fail_closed))
+        if mode == "auto":
+            dropping = self.on_unsupported == "drop"
+            by_sentence = not dropping and (correction == "prefix" or not self.rounds)
+            mode = "sentence" if by_sentence else "buffer"
+        return mode, correction if request.choices == 1 else "none"
+
+    def _refuse(self, reason: str) -> None:
+        if reason:
+            raise RequestError(f"Options of `vouch` contradict each other: {reason}.", param="vouch")
+
+
+class Streaming(Protocol):
+    """What of a request decides when its reply may leave."""
+
+    @property
+    def stream(self) -> bool:
+        """Whether the client streams."""
+        ...
+
+    @property
+    def editable(self) -> bool:
+        """Whether the reply's text may be edited."""
+        ...
+
+    @property
+    def choices(self) -> int:
+        """Replies that are asked for."""
+        ...
 
 
 def _either(asked: T | None, configured: T) -> T:

@@ -102,14 +102,14 @@ def _no_footer(_content: str, _references: Sequence[Json]) -> str:
 class Profile:
     """What a reply looks like to one kind of client.
 
-    `style` is that of the marks where the request asks for none; without `signs` nothing stands behind
+    `style` is that of the marks where the request asks for none; without `warnings` nothing stands behind
     claims that failed, unless the request asks for it. `fields` stand beside `references`, which may be left
     out, as may our annotations. `events` are the `event` of a chunk each, before the one that finishes. The
     `footer` ends the content.
     """
 
     style: CitationStyle | None = None
-    signs: bool = True
+    warnings: bool = True
     annotations: bool = True
     references: bool = True
     fields: Callable[[Sequence[Json]], Json] = _nothing
@@ -172,7 +172,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
         events=open_webui_events,
     ),
     "markdown": Profile("markdown", footer=markdown_footer),
-    "none": Profile("none", signs=False, annotations=False, references=False),
+    "none": Profile("none", warnings=False, annotations=False, references=False),
 }
 """Every profile by its name."""
 

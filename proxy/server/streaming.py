@@ -1,24 +1,18 @@
-"""What happens to a chat, as the events of a stream."""
+"""Stream events to server-sent events: one driver for every API and every kind of chat."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from proxy.aio import closing
-from proxy.engine.pipeline import Answer
-from proxy.engine.reply_stream import Fields, Progress, Shown
+from proxy.engine.events import Answer, StreamEvent
 from proxy.errors import VouchError
-from proxy.openai_api.chat.response import Choice, usage
-from proxy.openai_api.chat.stream import DONE, Chunks, event
-from proxy.openai_api.error_object import error_object
-from proxy.openai_api.profiles import Profile
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
@@ -28,90 +22,32 @@ UNBUFFERED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 """Headers of a stream that no proxy on the way should hold back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer with its choices as the client gets them."""
+class Serializer(Protocol):
+    """Writes a reply as one API has it: as one object, or as the bytes of whole server-sent events."""
 
-    answer: Answer
-    choices: list[Choice]
-
-
-Happening = Shown | Fields | Progress | Answered
-
-
-class Wire(Protocol):
-    """How one API says what happens; every method gives the bytes of whole events."""
+    def whole(self, answer: Answer) -> Json:
+        """The reply as one object."""
+        ...
 
     def start(self) -> Iterable[bytes]:
-        """Before anything else."""
+        """What comes before anything else."""
         ...
 
-    def say(self, happening: Happening) -> Iterable[bytes]:
-        """One thing that happened."""
+    def event(self, happened: StreamEvent) -> Iterable[bytes]:
+        """What to send for one event."""
         ...
 
-    def wait(self) -> Iterable[bytes]:
-        """Where nothing has been said for a while: it keeps the connection open."""
+    def heartbeat(self) -> Iterable[bytes]:
+        """What keeps the connection open while nothing happens."""
         ...
 
-    def fail(self, error: Exception) -> Iterable[bytes]:
-        """Instead of the rest."""
+    def failed(self, error: Exception) -> Iterable[bytes]:
+        """What comes instead of the rest."""
         ...
 
     def end(self) -> Iterable[bytes]:
-        """After everything else."""
+        """What comes after everything else."""
         ...
-
-
-@dataclass(slots=True)
-class ChatWire:
-    """`chat.completion.chunk` objects in the dress of a profile. `choices` are how many were asked for."""
-
-    chunks: Chunks
-    profile: Profile
-    choices: int = 1
-    _sent: dict[int, int] = field(default_factory=dict)
-
-    def start(self) -> Iterator[bytes]:
-        """The role, for each choice."""
-        return map(event, self.chunks.role(self.choices))
-
-    def say(self, happening: Happening) -> Iterator[bytes]:
-        """A chunk for what happens, at the end all that is left."""
-        return map(event, self._chunks(happening))
-
-    def wait(self) -> Iterator[bytes]:
-        """A chunk that says nothing."""
-        yield event(self.chunks.heartbeat())
-
-    def fail(self, error: Exception) -> Iterator[bytes]:
-        """An error object."""
-        yield event(error_object(error))
-
-    def end(self) -> Iterator[bytes]:
-        """`[DONE]`."""
-        yield DONE
-
-    def _chunks(self, happening: Happening) -> Iterator[Json]:
-        if isinstance(happening, Shown):
-            self._sent[happening.index] = self._sent.get(happening.index, 0) + len(happening.piece)
-            yield self.chunks.piece(happening.index, happening.piece)
-        elif isinstance(happening, Fields):
-            self._sent.setdefault(happening.index, 0)
-            yield self.chunks.fields(happening.index, happening.fields)
-        elif isinstance(happening, Progress):
-            yield self.chunks.progress(happening.index, happening.claims)
-        else:
-            yield from self._last(happening)
-
-    def _last(self, answered: Answered) -> Iterator[Json]:
-        raw = answered.answer.reply.raw
-        for index, choice in enumerate(answered.choices):
-            rest = self.chunks.rest(index, choice, raw, self._sent.get(index))
-            content = choice.content if isinstance(choice.content, str) else ""
-            yield from self.profile.streamed(rest, content)
-        if self.chunks.usage:
-            yield self.chunks.usage_chunk(usage(answered.answer))
 
 
 class EventStream(StreamingResponse):
@@ -131,58 +67,62 @@ class EventStream(StreamingResponse):
             await self._release()
 
 
-async def streamed(
-    happening: AsyncIterator[Happening], started: asyncio.Event, wire: Wire, heartbeat: float
+async def event_stream(
+    events: AsyncIterator[StreamEvent], started: asyncio.Event, serializer: Serializer, heartbeat: float
 ) -> EventStream:
-    """The stream, once the upstream has `started` to answer. Raises what goes wrong before.
+    """The response, once the upstream has `started` to answer or the first event is there.
 
-    `heartbeat` is in seconds: at least so often something is said.
+    At least every `heartbeat` seconds something is sent. What goes wrong before the response begins is
+    raised, so that it can still have a status of its own.
     """
-    coming = asyncio.ensure_future(anext(happening))
+    coming = asyncio.ensure_future(anext(events))
     begun = asyncio.ensure_future(started.wait())
     try:
         await asyncio.wait({coming, begun}, return_when=asyncio.FIRST_COMPLETED)
         if coming.done():
             coming.result()
     except BaseException:
-        await _closed(coming, happening)
+        await _closed(coming, events)
         raise
     finally:
         begun.cancel()
-    return EventStream(_events(coming, happening, wire, heartbeat), lambda: _closed(coming, happening))
+    return EventStream(_sent(coming, events, serializer, heartbeat), lambda: _closed(coming, events))
 
 
-async def _events(
-    coming: asyncio.Future[Happening], happening: AsyncIterator[Happening], wire: Wire, heartbeat: float
+async def _sent(
+    coming: asyncio.Future[StreamEvent],
+    events: AsyncIterator[StreamEvent],
+    serializer: Serializer,
+    heartbeat: float,
 ) -> AsyncIterator[bytes]:
     try:
-        for one in wire.start():
-            yield one
+        for piece in serializer.start():
+            yield piece
         while True:
             while not (await asyncio.wait({coming}, timeout=heartbeat))[0]:
-                for one in wire.wait():
-                    yield one
-            for one in wire.say(coming.result()):
-                yield one
-            coming = asyncio.ensure_future(anext(happening))
+                for piece in serializer.heartbeat():
+                    yield piece
+            for piece in serializer.event(coming.result()):
+                yield piece
+            coming = asyncio.ensure_future(anext(events))
     except StopAsyncIteration:
         pass
     except VouchError as error:
-        for one in wire.fail(error):
-            yield one
+        for piece in serializer.failed(error):
+            yield piece
     except Exception as error:
         log.exception("a stream broke off")
-        for one in wire.fail(error):
-            yield one
+        for piece in serializer.failed(error):
+            yield piece
     finally:
-        await _closed(coming, happening)
-    for one in wire.end():
-        yield one
+        await _closed(coming, events)
+    for piece in serializer.end():
+        yield piece
 
 
-async def _closed(coming: asyncio.Future[Any], happening: AsyncIterator[Any]) -> None:
-    """Ends what is under way, then closes the iterator: it can't be closed while it runs."""
+async def _closed(coming: asyncio.Future[Any], events: AsyncIterator[Any]) -> None:
+    """Cancels the event under way, then closes the iterator, which can't be closed while it runs."""
     coming.cancel()
     await asyncio.gather(coming, return_exceptions=True)
-    async with closing(happening):
+    async with closing(events):
         pass

@@ -1,9 +1,4 @@
-"""A `chat.completion` object as a `Reply`.
-
-Stream chunks added up to the `chat.completion` that they are the pieces of.
-
-An `LLM` that streams inside, so that the first byte is known of while the reply is still being written.
-"""
+"""The wire's chat completions as typed values: whole replies, chunks, and replies added up from chunks."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from typing import Any
 from proxy.aio import closing
 from proxy.errors import UpstreamProtocolError
 from proxy.protocols import LLM
-from proxy.types import Chat, Draft, Json, Reply, Usage
+from proxy.types import Chat, ChoiceDelta, Draft, Json, Reply, ReplyChunk, Usage
 
 
 def to_reply(raw: Any) -> Reply:
@@ -27,7 +22,9 @@ def to_reply(raw: Any) -> Reply:
     choices = raw.get("choices") if isinstance(raw, dict) else None
     if not isinstance(choices, list) or not choices:
         raise UpstreamProtocolError("The upstream answered without `choices`.")
-    return Reply(tuple(_draft(choice) for choice in choices), to_usage(raw.get("usage")), raw)
+    return Reply(
+        tuple(_draft(choice, place) for place, choice in enumerate(choices)), to_usage(raw.get("usage")), raw
+    )
 
 
 def to_usage(usage: Any) -> Usage:
@@ -37,13 +34,14 @@ def to_usage(usage: Any) -> Usage:
     return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
 
 
-def _draft(choice: Any) -> Draft:
+def _draft(choice: Any, place: int) -> Draft:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
         raise UpstreamProtocolError("The upstream answered with a choice without `message`.")
     touching = (message.get("tool_calls"), message.get("function_call"), choice.get("logprobs"))
     content = message.get("content")
-    return Draft(_text(content), choice, editable=isinstance(content, str) and not any(touching))
+    editable = isinstance(content, str) and not any(touching)
+    return Draft(_text(content), choice, editable, choice.get("index", place))
 
 
 def _text(content: Any) -> str:
@@ -79,43 +77,79 @@ _WHOLE = frozenset({"role", "id", "type", "name"})
 """Fields of deltas that come whole, not in pieces; some servers repeat them in every chunk."""
 
 
-async def collect(chunks: AsyncIterator[Json], max_size: int = 20_000_000) -> Reply:
+_OURS = frozenset({"role", "content", "annotations"})
+"""Fields of a delta that Vouch writes itself."""
+
+
+def read_chunk(raw: Json) -> ReplyChunk:
+    """A `chat.completion.chunk` object as a value. Raises `UpstreamProtocolError` where it is malformed."""
+    return ReplyChunk(tuple(_delta(choice) for choice in raw.get("choices") or ()), raw)
+
+
+def _delta(choice: Json) -> ChoiceDelta:
+    delta = _object(choice.get("delta"))
+    content = delta.get("content")
+    fields = {key: value for key, value in delta.items() if key not in _OURS and value is not None}
+    return ChoiceDelta(choice.get("index", 0), content if isinstance(content, str) else "", fields)
+
+
+def with_content(chunk: ReplyChunk, rewrite: Callable[[str], str]) -> ReplyChunk:
+    """The chunk with the content of every delta rewritten."""
+    return read_chunk(
+        {**chunk.raw, "choices": [_rewritten(c, rewrite) for c in chunk.raw.get("choices") or ()]}
+    )
+
+
+def _rewritten(choice: Json, rewrite: Callable[[str], str]) -> Json:
+    content = _object(choice.get("delta")).get("content")
+    if not isinstance(content, str):
+        return choice
+    return {**choice, "delta": {**choice["delta"], "content": rewrite(content)}}
+
+
+def content_chunk(text: str) -> ReplyChunk:
+    """A chunk that only adds text to the first choice."""
+    return read_chunk({"choices": [{"index": 0, "delta": {"content": text}}]})
+
+
+async def collect(chunks: AsyncIterator[ReplyChunk], max_bytes: int = 20_000_000) -> Reply:
     """The reply that `chunks` add up to.
 
     Texts are joined (content, reasoning, refusal, arguments, unknown ones), lists grow (logprobs too),
     tool calls are told apart by index, anything else: the last one wins. Raises `UpstreamProtocolError`
-    when there is no choice, or more than `max_size` bytes.
+    when there is no choice, or more than `max_bytes` bytes of UTF-8.
     """
-    completion = Completion(max_size)
+    completion = Completion(max_bytes)
     async for chunk in chunks:
         completion.add(chunk)
-    return to_reply(completion.value())
+    return completion.reply()
 
 
 class Completion:
-    """A `chat.completion` that grows chunk by chunk. Linear in what is added.
+    """A `chat.completion` that grows chunk by chunk. Linear in what is added."""
 
-    `max_size` bounds its texts, in bytes of UTF-8.
-    """
-
-    def __init__(self, max_size: int) -> None:
-        self._left = max_size
+    def __init__(self, max_bytes: int) -> None:
+        self._left = max_bytes
         self._head: Json = {}
         self._choices: dict[int, Json] = {}
 
-    def add(self, chunk: Json) -> None:
-        """One more chunk."""
-        for key, value in chunk.items():
+    def add(self, chunk: ReplyChunk) -> None:
+        """One more chunk. Raises `UpstreamProtocolError` for one that is malformed, or too much."""
+        for key, value in chunk.raw.items():
             kept = key in _FIRST and self._head.get(key)
             if key != "choices" and not kept and value is not None:
                 self._head[key] = value
         try:
-            for choice in chunk.get("choices") or ():
+            for choice in chunk.raw.get("choices") or ():
                 self._add_choice(choice)
         except RecursionError:
             raise UpstreamProtocolError("The upstream's reply is nested too deeply.") from None
         if self._left < 0:
             raise UpstreamProtocolError("The upstream's reply is larger than `max_reply_bytes` allows.")
+
+    def reply(self) -> Reply:
+        """The reply so far. Raises `UpstreamProtocolError` where it has no choice."""
+        return to_reply(self.value())
 
     def value(self) -> Json:
         """The completion so far, choices by index."""
@@ -169,11 +203,6 @@ class Completion:
             self._merge(known.one(delta), {k: v for k, v in delta.items() if k != "index"})
 
 
-def utf8_length(text: str) -> int:
-    """Bytes of the text in UTF-8. A lone surrogate, which JSON can carry and UTF-8 can't, counts 3."""
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-
-
 class _Pieces(list[str]):
     """A text that is still growing: joined once, at the end."""
 
@@ -194,6 +223,11 @@ class _Calls(dict[int | str, Json]):
 
 
 _MERGES: Mapping[str, Callable[[Completion, Json, str, Any], None]] = {"tool_calls": Completion._merge_calls}
+
+
+def utf8_length(text: str) -> int:
+    """Bytes of the text as UTF-8; half a surrogate pair, which JSON can spell, counts as three."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _by_index(key: int | str) -> float:
@@ -221,20 +255,20 @@ def _joined(value: Any) -> Any:
 class Streamed:
     """The same replies, each collected from a stream; `on_first` is called at each stream's first chunk.
 
-    `on_first` runs in the event loop and must not block. `max_size` bounds a reply, in bytes.
+    `on_first` runs in the event loop and must not block. `max_bytes` bounds a reply.
     """
 
-    def __init__(self, llm: LLM, on_first: Callable[[], None], max_size: int = 20_000_000) -> None:
+    def __init__(self, llm: LLM, on_first: Callable[[], None], max_bytes: int = 20_000_000) -> None:
         self._llm = llm
         self._on_first = on_first
-        self._max_size = max_size
+        self._max_bytes = max_bytes
 
     async def complete(self, chat: Chat) -> Reply:
         """The whole reply, from the chunks of `stream`."""
         async with closing(self.stream(chat)) as chunks:
-            return await collect(chunks, self._max_size)
+            return await collect(chunks, self._max_bytes)
 
-    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+    async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The chunks of the inner LLM."""
         async with closing(self._llm.stream(chat)) as chunks:
             waiting = True

@@ -14,8 +14,8 @@ from yarl import URL
 from proxy.aio import closing
 from proxy.errors import ConfigError, NotFoundError, UpstreamError, UpstreamProtocolError
 from proxy.safe_json import dumps, loads
-from proxy.types import Chat, Json, Reply
-from proxy.upstream.completion import as_chunk, to_reply
+from proxy.types import Chat, Json, Reply, ReplyChunk
+from proxy.upstream.completion import as_chunk, read_chunk, to_reply
 from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import from_answer, from_event, is_error, passed_on
 from proxy.upstream.sse import FRAMING, Chunks, require, whole_lines
@@ -70,7 +70,7 @@ class HTTPUpstream:
         finally:
             response.close()
 
-    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+    async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The chunks as they come; `endpoint.timeout` bounds the wait for each.
 
         A server that can't stream and answers with a whole completion gives one chunk.
@@ -78,11 +78,11 @@ class HTTPUpstream:
         response = await self._open_stream(chat)
         try:
             if response.content_type == "application/json":
-                yield as_chunk(await self._json(response, chat.api_key, self._deadline()))
+                yield read_chunk(as_chunk(await self._json(response, chat.api_key, self._deadline())))
                 return
             async with closing(self._chunks(response, chat.api_key)) as chunks:
                 async for chunk in chunks:
-                    yield chunk
+                    yield read_chunk(chunk)
         finally:
             response.close()
 

@@ -27,8 +27,8 @@ from proxy.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from proxy.types import Chat, Json, Reply
-from proxy.upstream.completion import to_reply
+from proxy.types import Chat, Json, Reply, ReplyChunk
+from proxy.upstream.completion import read_chunk, to_reply
 from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import BrokenOffError, from_answer, from_event, scrubbed
 from proxy.upstream.sse import DONE
@@ -89,7 +89,7 @@ class LiteLLMUpstream:
         response = await self._call(litellm.acompletion, self._chat(chat.body), chat.api_key)
         return to_reply(plain(response))
 
-    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+    async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The chunks as they come; `endpoint.timeout` bounds the wait for each."""
         options = {**(chat.body.get("stream_options") or {}), "include_usage": True}
         arguments = self._chat(chat.body) | {"stream": True, "stream_options": options}
@@ -102,7 +102,7 @@ class LiteLLMUpstream:
                 if not said and any(choice.get("finish_reason") for choice in chunk["choices"]):
                     # litellm invents a proper ending for a stream in which it found nothing.
                     raise UpstreamProtocolError(f"{self._endpoint.where} answered with nothing.")
-                yield chunk
+                yield read_chunk(chunk)
 
     def _chat(self, body: Json) -> Json:
         """The arguments of a chat call. Without the flag, litellm would import its gateway for tools, and

@@ -11,7 +11,7 @@ from typing import TypeVar
 from proxy.aio import closing
 from proxy.errors import UpstreamConnectionError, UpstreamError, UpstreamProtocolError, UpstreamTimeoutError
 from proxy.protocols import LLM
-from proxy.types import Chat, Json, Reply
+from proxy.types import Chat, Reply, ReplyChunk
 from proxy.upstream.endpoint import Forwarded, Relay
 from proxy.upstream.failures import BrokenOffError
 
@@ -44,7 +44,7 @@ class Retrying:
         """The whole reply at once."""
         return await _retried(lambda: self._llm.complete(chat), self._max_retries, self._uniform)
 
-    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+    async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The reply as chunks."""
         begun = False
         for attempt in range(self._max_retries + 1):

@@ -24,9 +24,11 @@ from proxy.types import (
     Pair,
     Passage,
     Reply,
+    ReplyChunk,
     Usage,
     Verdict,
 )
+from proxy.upstream.completion import read_chunk
 
 CHAT = Chat({"messages": [{"role": "user", "content": "What of it?"}]}, question="What of it?")
 
@@ -47,8 +49,13 @@ class Script:
         drafts = tuple(Draft(text, {}, self.editable) for text in said.split("||"))
         return Reply(drafts, Usage(10, 1), {})
 
-    def stream(self, chat: Chat) -> AsyncIterator[Json]:
-        raise NotImplementedError
+    async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
+        reply = await self.complete(chat)
+        told = {} if self.editable else {"logprobs": {"content": [{"token": "x"}]}}
+        choices = [
+            {"index": n, "delta": {"content": draft.text}, **told} for n, draft in enumerate(reply.drafts)
+        ]
+        yield read_chunk({"choices": choices, "usage": {"prompt_tokens": 10, "completion_tokens": 1}})
 
 
 @dataclass
@@ -149,7 +156,7 @@ async def test_a_first_call_that_fails_is_the_callers() -> None:
 async def test_all_claims_are_searched_for_in_one_batch() -> None:
     shelf = Shelf()
     text = "One claim is true. Another claim is true. Is this a question? The third claim is true."
-    await Pipeline(Script([text]), Verifier(shelf, Judge())).answer(CHAT)
+    await Pipeline(Script([]), Verifier(shelf, Judge())).check(Draft(text, {}), Usage(), "What of it?")
     assert [len(batch) for batch in shelf.batches] == [3]
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from proxy.engine.delivery import DeliveryPolicy
+from proxy.engine.events import Answer, StreamEvent
 from proxy.engine.pipeline import Options, Pipeline
-from proxy.engine.reply_stream import DeliveryPolicy, ReplyStream
 from proxy.engine.verifier import Verifier
-from proxy.openai_api.chat.response import Rendering
-from proxy.server.streaming import Happening, streamed
-from proxy.types import Chat, Evidence, Json, Judgement, Pair, Passage, Reply, Usage, Verdict
+from proxy.server.streaming import event_stream
+from proxy.types import Chat, Evidence, Json, Judgement, Pair, Passage, Reply, ReplyChunk, Usage, Verdict
+from proxy.upstream.completion import content_chunk, read_chunk
 
 PASSAGE = Passage("p", "d", "Title", "", "Rome is a city.", "https://example.org", 0, 15)
 
@@ -46,26 +47,29 @@ class Script:
     async def complete(self, chat: Chat) -> Reply:
         raise NotImplementedError
 
-    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+    async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         for sentence in self.texts.pop(0).split("|"):
             await asyncio.sleep(0)
-            yield {"choices": [{"index": 0, "delta": {"content": sentence}}]}
-        yield {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+            yield content_chunk(sentence)
+        yield read_chunk({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
 
 
 class Silent:
-    """A wire that says nothing but that it begins."""
+    """A serializer that writes nothing but a beginning."""
+
+    def whole(self, answer: Answer) -> Json:
+        return {}
 
     def start(self) -> Iterable[bytes]:
         return [b"begin"]
 
-    def say(self, happening: Happening) -> Iterable[bytes]:
+    def event(self, happened: StreamEvent) -> Iterable[bytes]:
         return []
 
-    def wait(self) -> Iterable[bytes]:
+    def heartbeat(self) -> Iterable[bytes]:
         return []
 
-    def fail(self, error: Exception) -> Iterator[bytes]:
+    def failed(self, error: Exception) -> Iterator[bytes]:
         return iter([])
 
     def end(self) -> Iterator[bytes]:
@@ -79,9 +83,9 @@ async def test_a_judgement_is_paid_for_once_however_often_a_stream_is_corrected(
         "Paris is old now. |London is wrong now.\n\n",
         "London is old now.",
     )
-    pipeline = Pipeline(script, Verifier(Shelf(), judge), Options())
-    manner = DeliveryPolicy("sentence", Rendering(url_of=lambda _: "u"), corrections=2)
-    (outcome,) = (await ReplyStream(Chat({"messages": []}), pipeline, manner).answer()).outcomes
+    policy = DeliveryPolicy("sentence", corrections=2)
+    pipeline = Pipeline(script, Verifier(Shelf(), judge), Options(), policy)
+    (outcome,) = (await pipeline.answer(Chat({"messages": []}))).outcomes
     assert outcome.answer.draft.text == "Rome is a city here. Paris is old now. London is old now."
     assert (len(outcome.attempts), outcome.best) == (3, 2)
     assert outcome.usage == Usage(judge.asked, 0)
@@ -91,10 +95,10 @@ async def test_a_stream_that_is_cancelled_before_its_first_event_ends_what_is_un
     ended, started = asyncio.Event(), asyncio.Event()
     started.set()
 
-    async def happening() -> AsyncIterator[Happening]:
+    async def events() -> AsyncIterator[StreamEvent]:
         try:
             await asyncio.sleep(30)
-            for never in list[Happening]():
+            for never in list[StreamEvent]():
                 yield never
         finally:
             ended.set()
@@ -102,7 +106,7 @@ async def test_a_stream_that_is_cancelled_before_its_first_event_ends_what_is_un
     async def silent(*_: Any) -> Any:
         await asyncio.sleep(30)
 
-    response = await streamed(happening(), started, Silent(), 10)
+    response = await event_stream(events(), started, Silent(), 10)
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
     sending = asyncio.create_task(response(scope, silent, silent))
     await asyncio.sleep(0.01)

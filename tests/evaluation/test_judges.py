@@ -116,7 +116,7 @@ async def test_a_folder_that_cannot_be_written_is_named(upstream: Upstream, tmp_
 async def test_streams_pass_by(upstream: Upstream, tmp_path: Path) -> None:
     async with open_llm(settings(upstream), options(tmp_path)) as asked:
         chunks = [chunk async for chunk in asked.llm.stream(Chat({**HI, "stream": True}))]
-        deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+        deltas = [choice["delta"] for chunk in chunks for choice in chunk.raw["choices"]]
         assert "".join(delta.get("content") or "" for delta in deltas) == "Echo: hi"
         assert asked.meter.calls == 0
 

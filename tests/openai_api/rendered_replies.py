@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.citations.draft_reader import reader
-from proxy.engine.pipeline import Answer
-from proxy.openai_api.chat.response import Rendering, choices, completion
+from proxy.engine.delivery import Rendering
+from proxy.engine.events import Answer
+from proxy.openai_api.chat.response import choices, completion
 from proxy.openai_api.chat.stream import Chunks
 from proxy.openai_api.profiles import PROFILES
 from proxy.types import (
@@ -104,14 +105,14 @@ def rendered(
     raw: Json = {"message": {"role": "assistant", "content": draft, **theirs}, "finish_reason": "stop"}
     attempt = Attempt(Draft(draft, raw, editable), Usage(), tuple(findings))
     reply = Reply((attempt.draft,), Usage(), {"id": "x", "choices": [raw]})
-    answer = Answer(reply, (Outcome((attempt,), 0),))
-    dress = Rendering(
+    rendering = Rendering(
         lambda one: url or f"http://here/v1/references/{one.id}",
         style or profile.style or "brackets",
         numbers or {},
-        sign if profile.signs else "",
+        sign if profile.warnings else "",
     )
-    shown = choices(answer, dress, fail_closed=False)
+    answer = Answer(reply, (Outcome((attempt,), 0),), rendering)
+    shown = choices(answer)
     whole = profile.whole(completion(answer, shown))
     chunks = profile.streamed(Chunks("m").rest(0, shown[0], reply.raw), shown[0].content)
     footer = whole["choices"][0]["message"]["content"].removeprefix(shown[0].content)

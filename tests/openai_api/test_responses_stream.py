@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from proxy.engine.pipeline import Answer
+from proxy.engine.events import Answer
 from proxy.errors import UpstreamError
 from proxy.openai_api.chat.response import Choice
-from proxy.openai_api.responses.response import Envelope, asked
-from proxy.openai_api.responses.stream import ResponseChunks, event, response
+from proxy.openai_api.responses.response import Envelope, echo
+from proxy.openai_api.responses.stream import ResponseChunks, event
 from proxy.types import Attempt, Draft, Json, Outcome, Reply, Usage
 from tests.server.responding import check_events, deltas, of
 
@@ -23,7 +23,7 @@ CITED = {"type": "url_citation", "start_index": 6, "end_index": 9, "url": "u", "
 
 
 def chunks() -> ResponseChunks:
-    return ResponseChunks(Envelope("m", asked({})))
+    return ResponseChunks(Envelope("m", echo({})))
 
 
 def answer(**raw: Any) -> Answer:
@@ -137,9 +137,11 @@ def test_content_in_parts_is_its_text() -> None:
 
 
 def test_the_whole_response_is_what_the_stream_ends_with() -> None:
-    envelope, one = Envelope("m", asked({})), choice("Paris.[1]", CITATION)
-    whole = response(envelope, one, answer())
-    streamed = ResponseChunks(envelope).finish(one, answer())[-1]["response"]
+    envelope, one = Envelope("m", echo({})), choice("Paris.[1]", CITATION)
+    whole = ResponseChunks(envelope).finish(one, answer())[-1]["response"]
+    stream = ResponseChunks(envelope)
+    stream.text("Paris.")
+    streamed = stream.finish(one, answer())[-1]["response"]
     for each in (whole, streamed):
         del each["output"][0]["id"]
     assert whole == streamed

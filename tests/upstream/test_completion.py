@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.errors import UpstreamProtocolError
-from proxy.types import Json, Reply, Usage
-from proxy.upstream.completion import collect
+from proxy.types import Json, Reply, ReplyChunk, Usage
+from proxy.upstream.completion import collect, read_chunk
 from tests.scripted_upstream import Reply as Scripted
 from tests.scripted_upstream import tool_calls
 
@@ -23,9 +23,9 @@ BODY = {
 
 
 async def added(chunks: Iterable[Json], max_size: int = 1_000_000) -> Reply:
-    async def stream() -> AsyncIterator[Json]:
+    async def stream() -> AsyncIterator[ReplyChunk]:
         for chunk in chunks:
-            yield chunk
+            yield read_chunk(chunk)
 
     return await collect(stream(), max_size)
 

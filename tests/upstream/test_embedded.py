@@ -372,7 +372,7 @@ async def test_a_wrong_n_is_the_clients_error(n: object) -> None:
 
 async def test_the_stream_adds_up_to_the_reply() -> None:
     chat = asking("Who designed the Rialto Bridge?", n=2, stream=True, stream_options={"include_usage": True})
-    chunks = [chunk async for chunk in EXTRACT.stream(chat)]
+    chunks = [chunk.raw async for chunk in EXTRACT.stream(chat)]
     whole_reply = await EXTRACT.complete(chat)
     texts = ["", ""]
     finished: list[int] = []
@@ -386,7 +386,7 @@ async def test_the_stream_adds_up_to_the_reply() -> None:
     assert (chunks[-1]["choices"], chunks[-1]["usage"]) == ([], whole_reply.raw["usage"])
     assert len({(chunk["id"], chunk["created"], chunk["model"], chunk["object"]) for chunk in chunks}) == 1
     assert len(chunks) > 10
-    plain = [chunk async for chunk in EXTRACT.stream(asking("hi"))]
+    plain = [chunk.raw async for chunk in EXTRACT.stream(asking("hi"))]
     assert all(chunk["choices"] and "usage" not in chunk for chunk in plain)
 
 

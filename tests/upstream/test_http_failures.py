@@ -177,7 +177,7 @@ async def test_an_error_in_the_middle_of_a_stream(http: HTTPUpstream, upstream: 
 
     async def read() -> None:
         async for chunk in http.stream(chat()):
-            texts.extend(choice["delta"].get("content", "") for choice in chunk["choices"])
+            texts.extend(choice["delta"].get("content", "") for choice in chunk.raw["choices"])
 
     with pytest.raises(UpstreamError, match=r"out of memory \*\*\*") as caught:
         await read()

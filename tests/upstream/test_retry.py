@@ -145,7 +145,7 @@ async def test_a_failure_before_the_first_chunk_is_not_told(http: HTTPUpstream, 
 async def test_a_streamed_reply_is_bounded(http: HTTPUpstream, upstream: Upstream) -> None:
     upstream.enqueue("x" * 1000)
     with pytest.raises(UpstreamProtocolError, match="max_reply_bytes"):
-        await Streamed(http, lambda: None, max_size=500).complete(CHAT)
+        await Streamed(http, lambda: None, max_bytes=500).complete(CHAT)
 
 
 @given(st.integers(0, 10), st.floats(0, 1, exclude_max=True))

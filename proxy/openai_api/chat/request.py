@@ -1,36 +1,22 @@
-"""The body of a chat request to what the pipeline needs."""
+"""The body of a `/v1/chat/completions` request, parsed and cleaned of what Vouch put into earlier replies."""
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from proxy.citations.history import bare
-from proxy.config.checker_settings import CheckerName
 from proxy.errors import RequestError
 from proxy.openai_api.fields import kind_of, optional
+from proxy.openai_api.options import RequestOptions, parse_options
 from proxy.openai_api.profiles import choose_profile, split_alias
 from proxy.types import (
-    Aggregation,
     Chat,
-    CitationStyle,
-    Correction,
-    Document,
-    EvidenceSource,
-    Granularity,
     Json,
-    OnUnsupported,
     ProfileName,
-    RegenerationMode,
     ReplyFormat,
-    RetrievalMode,
-    StreamMode,
-    UpstreamCitations,
 )
 
 _NOT_FORWARDED = ("vouch", "stream", "stream_options")
@@ -38,77 +24,29 @@ _NOT_FORWARDED = ("vouch", "stream", "stream_options")
 MAX_CHOICES = 128
 """OpenAI's own limit of `n`."""
 
-RAW = "-raw"
+UNCHECKED = "-raw"
 """Suffix of the alias under which a model answers unchecked."""
 
 OURS = ("annotations", "references", "verification", "citations", "search_results", "sources")
 """Fields of an assistant message that we put there, or that clients keep there for us."""
 
 
-class RequestDocument(BaseModel):
-    """A document sent with the request, to check against instead of the corpus."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    text: str = Field(min_length=1)
-    id: str = ""
-    title: str = ""
-    url: str = ""
-    number: int | None = Field(None, ge=1, le=1_000_000)
-
-    def document(self, place: int) -> Document:
-        """The document, named by its place in the request, from 1, where it has no name of its own."""
-        return Document(
-            id=self.id or f"document-{place}",
-            title=self.title or self.id or f"Document {self.number or place}",
-            text=self.text,
-            url=self.url,
-            number=self.number,
-        )
-
-
-class RequestOptions(BaseModel):
-    """The `vouch` object of a request; what is left out is as configured."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    max_rounds: int | None = Field(None, ge=0, le=10)
-    top_k: int | None = Field(None, ge=1, le=100)
-    checker: CheckerName | None = None
-    retrieval: RetrievalMode | None = None
-    deadline: float | None = Field(None, gt=0)
-    profile: ProfileName | None = None
-    citation_style: CitationStyle | None = None
-    fail_closed: bool | None = None
-    granularity: Granularity | None = None
-    aggregation: Aggregation | None = None
-    evidence: EvidenceSource | None = None
-    regeneration: RegenerationMode | None = None
-    on_unsupported: OnUnsupported | None = None
-    citations: UpstreamCitations | None = None
-    mark_nonfactual: str | None = Field(None, max_length=64)
-    stream_mode: StreamMode | None = None
-    correction: Correction | None = None
-    progress: bool | None = None
-    documents: tuple[RequestDocument, ...] | None = Field(None, min_length=1, max_length=1000)
-
-
-SignsOf = Callable[[RequestOptions], Sequence[str]]
+WarningsOf = Callable[[RequestOptions], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A chat request, understood. `model` is the client's word for it, without the raw suffix."""
+    """A chat request, understood. `model` is the client's name for it, without suffixes."""
 
     chat: Chat
     model: str | None
-    raw: bool
+    unchecked: bool
     stream: bool
     include_usage: bool
     format: ReplyFormat
     options: RequestOptions
     profile: ProfileName | None = None
-    """The dress that it names: in its options, a header, or behind the model's name."""
+    """The profile that it names: in its options, in a header, or behind the model's name."""
 
     @property
     def choices(self) -> int:
@@ -117,9 +55,10 @@ class ChatRequest:
         return n
 
     @property
-    def wants_logprobs(self) -> bool:
-        """Whether the reply's tokens come with it, so that its text may not be touched."""
-        return bool(self.chat.body.get("logprobs"))
+    def editable(self) -> bool:
+        """Whether the reply's text may be edited: not where a program reads it (JSON), nor beside the
+        log-probabilities of its tokens."""
+        return self.format != "json" and not self.chat.body.get("logprobs")
 
 
 def parse_body(body: bytes) -> Json:
@@ -138,15 +77,15 @@ def parse_body(body: bytes) -> Json:
 
 
 def parse_chat(
-    body: Json, api_key: str | None = None, signs: SignsOf | None = None, profile: str | None = None
+    body: Json, api_key: str | None = None, warnings: WarningsOf | None = None, profile: str | None = None
 ) -> ChatRequest:
     """A chat request out of its body. Raises `RequestError` that names the parameter.
 
-    `signs` tells, of the request's options, what may stand behind claims of the assistant's turns; `profile`
-    is the header that may name one.
+    `warnings` gives, for the request's options, the warning markers that may stand behind claims in the
+    assistant's turns; `profile` is the value of the header that may name one.
     """
     options = parse_options(body.get("vouch"))
-    known = signs(options) if signs else ()
+    known = warnings(options) if warnings else ()
     messages = _messages(body)
     model = optional(body, "model", str)
     stream = optional(body, "stream", bool) or False
@@ -154,14 +93,14 @@ def parse_chat(
     n = optional(body, "n", int)
     if n is not None and not 1 <= n <= MAX_CHOICES:
         raise RequestError(f"`n` must be from 1 to {MAX_CHOICES}.", param="n")
-    name, raw, alias = _named(model)
-    ours = ("vouch",) if raw else _NOT_FORWARDED
+    name, unchecked, alias = _named(model)
+    ours = ("vouch",) if unchecked else _NOT_FORWARDED
     forwarded = {key: value for key, value in body.items() if key not in ours}
     forwarded["messages"] = [clean(message, known) for message in messages]
     return ChatRequest(
         chat=Chat(forwarded, question=question(messages), api_key=api_key),
         model=name,
-        raw=raw,
+        unchecked=unchecked,
         stream=stream,
         include_usage=bool(stream_options.get("include_usage")),
         format="json" if _wants_json(body) else "markdown",
@@ -171,35 +110,15 @@ def parse_chat(
 
 
 def _named(model: str | None) -> tuple[str | None, bool, ProfileName | None]:
-    """A model's name without what stands behind it: whether it is the raw alias, and a profile."""
+    """A model's name without its suffixes; whether it is the unchecked alias; the profile it names."""
     if not model:
         return None, False, None
     named, profile = split_alias(model)
-    name = named.removesuffix(RAW)
+    name = named.removesuffix(UNCHECKED)
     return name, name != named, profile
 
 
-def parse_options(given: Any) -> RequestOptions:
-    """The `vouch` object. Raises `RequestError` with the nearest key for one that does not exist."""
-    if given is None:
-        return RequestOptions()
-    if not isinstance(given, Mapping):
-        raise RequestError(f"`vouch` must be an object, not {kind_of(given)}.", param="vouch")
-    try:
-        return RequestOptions.model_validate(given)
-    except ValidationError as error:
-        detail = error.errors()[0]
-        param = ".".join(["vouch", *map(str, detail["loc"])])
-        if detail["type"] != "extra_forbidden":
-            raise RequestError(f"{param}: {detail['msg']}.", param=param) from None
-        nested = len(detail["loc"]) > 1
-        known = list((RequestDocument if nested else RequestOptions).model_fields)
-        near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
-        raise RequestError(f"Unknown option {param}. {hint}", param=param) from None
-
-
-def clean(message: Json, signs: Sequence[str] = ()) -> Json:
+def clean(message: Json, warnings: Sequence[str] = ()) -> Json:
     """A message as the upstream shall see it: an assistant's turn without what we added to it."""
     if message.get("role") != "assistant":
         return message
@@ -208,24 +127,24 @@ def clean(message: Json, signs: Sequence[str] = ()) -> Json:
         del kept["refusal"]
     content = kept.get("content")
     if isinstance(content, str):
-        (kept["content"],) = bare([content], signs)
+        (kept["content"],) = bare([content], warnings)
     elif isinstance(content, list):
-        kept["content"] = _bare_parts(content, signs)
+        kept["content"] = _bare_parts(content, warnings)
     return kept
 
 
-def _bare_parts(parts: list[Any], signs: Sequence[str]) -> list[Any]:
+def _bare_parts(parts: list[Any], warnings: Sequence[str]) -> list[Any]:
     """The parts, whose texts are one text: a client may have kept a stream's pieces as they came.
 
     One that was ours alone is left out: some upstreams refuse empty ones.
     """
-    texts = iter(bare([part["text"] for part in parts if _is_text(part)], signs))
+    texts = iter(bare([part["text"] for part in parts if _is_text(part)], warnings))
     shown = [({**_without_ours(part), "text": next(texts)} if _is_text(part) else part) for part in parts]
     return [now for now, part in zip(shown, parts, strict=True) if now == part or now.get("text") != ""]
 
 
 def _without_ours(value: Json) -> Json:
-    return {key: one for key, one in value.items() if key not in OURS}
+    return {key: field for key, field in value.items() if key not in OURS}
 
 
 def question(messages: list[Json]) -> str:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from proxy.citations.place import Annotated, Located, Reference, annotate
+from proxy.citations.place import Annotated, Located, Reference
+from proxy.engine.delivery import Rendering
+from proxy.engine.events import Answer
 from proxy.engine.judging import shares, verdict_of
-from proxy.engine.pipeline import Answer
-from proxy.errors import VerificationError
 from proxy.types import (
     Aggregation,
-    Attempt,
-    CitationStyle,
+    Draft,
     Evidence,
     Finding,
     Json,
     Outcome,
-    Passage,
     Usage,
-    Verdict,
 )
-
-Status = Literal["ok", "partial", "skipped"]
 
 _GAP = " … "
 
@@ -43,38 +38,23 @@ class Choice:
     verification: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
-    """How a checked reply shows: the style of its marks, the url of a passage that has none, the numbers that
-    a client gave its documents (by id), what stands behind claims that failed, and how verdicts add up."""
-
-    url_of: Callable[[Passage], str]
-    style: CitationStyle = "brackets"
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    sign: str = ""
-    aggregation: Aggregation = "strict"
-
-    def annotated(self, text: str, findings: Sequence[Finding], *, editable: bool = True) -> Annotated:
-        """The text with its marks; without any where it may not be touched."""
-        style, sign = (self.style, self.sign) if editable else ("none", "")
-        return annotate(text, findings, style, self.url_of, self.numbers, sign)
+def choices(answer: Answer) -> list[Choice]:
+    """The choices of an answer as the client gets them; unchecked ones are as the upstream wrote them."""
+    if not answer.outcomes:
+        return [_unchecked(draft) for draft in answer.reply.drafts]
+    return [choice(outcome, answer.rendering) for outcome in answer.outcomes]
 
 
-def choices(answer: Answer, dress: Rendering, *, fail_closed: bool) -> list[Choice]:
-    """The choices of an answer. Raises `VerificationError` where one could not be checked and must be."""
-    rendered = [choice(outcome, dress) for outcome in answer.outcomes]
-    if fail_closed and any(one.verification["status"] != "ok" for one in rendered):
-        reasons = {outcome.answer.error for outcome in answer.outcomes} - {""}
-        why = "; ".join(sorted(reasons)) or "some claims could not be checked"
-        raise VerificationError(f"The reply could not be verified: {why}.")
-    return rendered
+def _unchecked(draft: Draft) -> Choice:
+    content = (draft.choice.get("message") or {}).get("content")
+    return Choice(draft.choice, content, (), annotations=[], references=[], verification={})
 
 
-def choice(outcome: Outcome, dress: Rendering) -> Choice:
-    """The best attempt, annotated."""
+def choice(outcome: Outcome, rendering: Rendering) -> Choice:
+    """The best attempt with its markers."""
     attempt = outcome.answer
     draft = attempt.draft
-    annotated = dress.annotated(draft.text, attempt.findings, editable=draft.editable)
+    annotated = rendering.annotated(draft.text, attempt.findings, editable=draft.editable)
     untouched = (draft.choice.get("message") or {}).get("content")
     return Choice(
         raw=draft.choice,
@@ -82,7 +62,7 @@ def choice(outcome: Outcome, dress: Rendering) -> Choice:
         cuts=annotated.cuts if draft.editable else (),
         annotations=[annotation(reference) for reference in annotated.references],
         references=[reference_object(reference) for reference in annotated.references],
-        verification=verification(outcome, annotated, dress.aggregation),
+        verification=verification(outcome, annotated, rendering.aggregation),
     )
 
 
@@ -180,7 +160,7 @@ def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregatio
     verdicts = [part.verdict for finding in attempt.findings for part in finding.parts or (finding,)]
     dropped = [finding.claim.text for finding in outcome.attempts[outcome.best].nonfactual]
     return {
-        "status": status(attempt),
+        "status": attempt.status,
         "verdict": str(verdict_of(verdicts, aggregation)),
         "shares": {str(verdict): round(share, 4) for verdict, share in shares(verdicts).items()},
         "rounds": len(outcome.attempts) - 1,
@@ -241,15 +221,6 @@ def _highlights(evidence: Sequence[Evidence]) -> Iterator[tuple[int, int]]:
     for one in evidence:
         yield from ((start + offset, end + offset) for start, end in one.highlights)
         offset += len(one.quote) + len(_GAP)
-
-
-def status(attempt: Attempt) -> Status:
-    """`ok`: every claim was checked; `skipped`: none of those that could be was; `partial`: some were."""
-    verdicts = [finding.verdict for finding in attempt.findings]
-    if Verdict.UNVERIFIED not in verdicts:
-        return "ok"
-    checked = set(verdicts) - {Verdict.UNVERIFIED, Verdict.NOT_CHECKABLE}
-    return "partial" if checked else "skipped"
 
 
 def _failed(finding: Finding) -> Json:

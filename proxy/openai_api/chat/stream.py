@@ -1,4 +1,4 @@
-"""What became of a chat, as server-sent events."""
+"""A chat completion as the wire has it: whole, or as a stream of `chat.completion.chunk` events."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from proxy.openai_api.chat.response import Choice, logprobs, message_fields, new_id
+from proxy.engine.events import Answer, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
+from proxy.openai_api.chat.response import (
+    Choice,
+    choices,
+    completion,
+    logprobs,
+    message_fields,
+    new_id,
+    usage,
+)
+from proxy.openai_api.error_object import error_object
+from proxy.openai_api.profiles import Profile
 from proxy.safe_json import dumps
-from proxy.types import Json
+from proxy.types import Json, ReplyChunk
 
 DONE = b"data: [DONE]\n\n"
 
@@ -19,6 +30,96 @@ _REPLY = frozenset({"id", "object", "created", "model", "choices", "usage"})
 def event(data: Json) -> bytes:
     """One event. JSON has no raw line breaks, so that it is one line always."""
     return b"data: " + dumps(data) + b"\n\n"
+
+
+@dataclass(slots=True)
+class ChatSerializer:
+    """Writes a checked reply as `/v1/chat/completions` has it, shaped by a profile.
+
+    `choices` is how many replies were asked for.
+    """
+
+    chunks: Chunks
+    profile: Profile
+    choices: int = 1
+    _sent: dict[int, int] = field(default_factory=dict)
+
+    def whole(self, answer: Answer) -> Json:
+        """The `chat.completion` object."""
+        return self.profile.whole(completion(answer, choices(answer)))
+
+    def start(self) -> Iterator[bytes]:
+        """The role of each choice."""
+        return map(event, self.chunks.role(self.choices))
+
+    def event(self, happened: StreamEvent) -> Iterator[bytes]:
+        """A chunk for each event; for the answer, all that was not sent yet."""
+        return map(event, self._chunks(happened))
+
+    def heartbeat(self) -> Iterator[bytes]:
+        """A chunk with an empty delta."""
+        yield event(self.chunks.heartbeat())
+
+    def failed(self, error: Exception) -> Iterator[bytes]:
+        """An error object."""
+        yield event(error_object(error))
+
+    def end(self) -> Iterator[bytes]:
+        """`[DONE]`."""
+        yield DONE
+
+    def _chunks(self, happened: StreamEvent) -> Iterator[Json]:
+        match happened:
+            case TextEvent(index, text):
+                self._sent[index] = self._sent.get(index, 0) + len(text)
+                yield self.chunks.piece(index, text)
+            case FieldsEvent(index, fields):
+                self._sent.setdefault(index, 0)
+                yield self.chunks.fields(index, fields)
+            case ProgressEvent(index, checked):
+                yield self.chunks.progress(index, checked)
+            case Answer():
+                yield from self._last(happened)
+
+    def _last(self, answer: Answer) -> Iterator[Json]:
+        for index, choice in enumerate(choices(answer)):
+            rest = self.chunks.rest(index, choice, answer.reply.raw, self._sent.get(index))
+            content = choice.content if isinstance(choice.content, str) else ""
+            yield from self.profile.streamed(rest, content)
+        if self.chunks.usage:
+            yield self.chunks.usage_chunk(usage(answer))
+
+
+@dataclass(frozen=True, slots=True)
+class UncheckedChatSerializer:
+    """Writes a reply that nobody checks as its upstream sent it."""
+
+    include_usage: bool
+
+    def whole(self, answer: Answer) -> Json:
+        """The upstream's own object."""
+        return answer.reply.raw
+
+    def start(self) -> Iterator[bytes]:
+        """Nothing."""
+        return iter(())
+
+    def event(self, happened: StreamEvent) -> Iterator[bytes]:
+        """The upstream's own chunk; one with the usage alone goes to clients that asked for it."""
+        if isinstance(happened, ReplyChunk) and (happened.raw.get("choices") or self.include_usage):
+            yield event(happened.raw)
+
+    def heartbeat(self) -> Iterator[bytes]:
+        """Nothing."""
+        return iter(())
+
+    def failed(self, error: Exception) -> Iterator[bytes]:
+        """An error object."""
+        yield event(error_object(error))
+
+    def end(self) -> Iterator[bytes]:
+        """`[DONE]`."""
+        yield DONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from proxy.errors import RequestError
-from proxy.openai_api.chat.request import ChatRequest, SignsOf, parse_chat
+from proxy.openai_api.chat.request import ChatRequest, WarningsOf, parse_chat
 from proxy.openai_api.fields import chosen, expect, optional, required
 from proxy.types import Json
 
@@ -253,13 +253,13 @@ _OPENAI_MODEL = re.compile(r"(?:.*/)?(?:o\d|gpt-\d|chatgpt)")
 
 
 def parse_response_request(
-    body: Json, api_key: str | None = None, signs: SignsOf | None = None
+    body: Json, api_key: str | None = None, warnings: WarningsOf | None = None
 ) -> ChatRequest:
     """The chat request out of a Responses body; `vouch` and what we don't know are as there.
 
     Raises `RequestError` that names the parameter of the Responses API.
     """
-    return parse_chat(chat_body(body), api_key, signs)
+    return parse_chat(chat_body(body), api_key, warnings)
 
 
 def chat_body(body: Json) -> Json:

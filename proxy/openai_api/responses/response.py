@@ -1,7 +1,4 @@
-"""The output items of a response, and what a chat message holds of them.
-
-The `response` object.
-"""
+"""The `response` object, its output items, and what a chat message holds of them."""
 
 from __future__ import annotations
 
@@ -139,7 +136,7 @@ _KNOWN = _TAKEN | {"choices", "usage", "incomplete_details", "output", *_ASKED, 
 }
 
 
-def asked(body: Json) -> Json:
+def echo(body: Json) -> Json:
     """What a response says of the request with that body."""
     named = {key: body[key] for key in _NAMED if body.get(key) is not None}
     return {key: default if body.get(key) is None else body[key] for key, default in _ASKED.items()} | named

@@ -1,8 +1,7 @@
-"""Output items on their way: each is opened, written and closed, in events that lack only their number.
+"""A response as the wire has it: whole, or as the events of a Responses stream.
 
-Every item has its `output_index`. Its `beat` is an event that says nothing.
-
-What becomes of a chat, as the events of a Responses stream.
+Output items are opened, written and closed; each has its `output_index`, and its `beat` is an event that says
+nothing new.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
-from proxy.engine.pipeline import Answer
+from proxy.engine.events import Answer, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
 from proxy.errors import UpstreamError
-from proxy.openai_api.chat.response import Choice, message_fields, usage
+from proxy.openai_api.chat.response import Choice, choices, message_fields, usage
 from proxy.openai_api.error_object import error_object
 from proxy.openai_api.responses.response import (
     Envelope,
@@ -35,7 +34,7 @@ from proxy.openai_api.responses.response import (
     unknown,
     usage_object,
 )
-from proxy.types import Json
+from proxy.types import ChoiceDelta, Json, ReplyChunk
 
 
 class Writer(Protocol):
@@ -170,10 +169,55 @@ def event(data: Json) -> bytes:
     return f"event: {data['type']}\ndata: {text}\n\n".encode()
 
 
-def response(envelope: Envelope, choice: Choice, answer: Answer) -> Json:
-    """The whole response: what its stream would end with."""
-    ended: Json = ResponseChunks(envelope).finish(choice, answer)[-1]["response"]
-    return ended
+@dataclass(frozen=True, slots=True)
+class ResponseSerializer:
+    """Writes a reply as `/v1/responses` has it: whole, or as events. There is never more than one choice."""
+
+    envelope: Envelope
+    chunks: ResponseChunks
+
+    def whole(self, answer: Answer) -> Json:
+        """The `response` object: what its stream would end with."""
+        ended: Json = self.chunks.finish(choices(answer)[0], answer)[-1]["response"]
+        return ended
+
+    def start(self) -> Iterator[bytes]:
+        """That there is a response."""
+        return map(event, self.chunks.start())
+
+    def event(self, happened: StreamEvent) -> Iterator[bytes]:
+        """What happened; for the answer, all that was not sent yet."""
+        return map(event, self._events(happened))
+
+    def heartbeat(self) -> Iterator[bytes]:
+        """An event that says nothing new."""
+        return map(event, self.chunks.heartbeat())
+
+    def failed(self, error: Exception) -> Iterator[bytes]:
+        """An error, as clients raise it."""
+        return map(event, self.chunks.failed(error))
+
+    def end(self) -> Iterator[bytes]:
+        """Nothing: the last event says that it is the last."""
+        return iter(())
+
+    def _events(self, happened: StreamEvent) -> list[Json]:
+        match happened:
+            case Answer():
+                return self.chunks.finish(choices(happened)[0], happened)
+            case ReplyChunk(deltas):
+                return [sent for delta in deltas if delta.index == 0 for sent in self._delta(delta)]
+            case TextEvent(0, text):
+                return self.chunks.text(text)
+            case FieldsEvent(0, fields):
+                return self.chunks.fields(fields)
+            case ProgressEvent(0):
+                return self.chunks.heartbeat()
+        return []
+
+    def _delta(self, delta: ChoiceDelta) -> list[Json]:
+        text = self.chunks.text(delta.content) if delta.content else []
+        return [*text, *(self.chunks.fields(delta.fields) if delta.fields else [])]
 
 
 class ResponseChunks:

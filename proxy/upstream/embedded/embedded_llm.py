@@ -14,8 +14,8 @@ from proxy.correction.rewrite import Rewriting, read_rewriting, write_rewrites
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.protocols import Retriever
 from proxy.text.language import language_of
-from proxy.types import Chat, Evidence, Json, Language, Passage, Reply
-from proxy.upstream.completion import to_reply
+from proxy.types import Chat, Evidence, Json, Language, Passage, Reply, ReplyChunk
+from proxy.upstream.completion import read_chunk, to_reply
 from proxy.upstream.embedded.composition import Composition, compose, corrected, mend
 from proxy.upstream.embedded.planted_error import plant
 from proxy.upstream.embedded.sentence_terms import (
@@ -73,13 +73,13 @@ class EmbeddedLLM:
         """The answer as one `chat.completion`."""
         return to_reply(self._completion(chat, await self._answer(chat.body["messages"])))
 
-    async def stream(self, chat: Chat) -> AsyncIterator[Json]:
+    async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The answer as `chat.completion.chunk`s, a few words each."""
         raw = self._completion(chat, await self._answer(chat.body["messages"]))
         for chunk in _chunks(
             raw, with_usage=bool((chat.body.get("stream_options") or {}).get("include_usage"))
         ):
-            yield chunk
+            yield read_chunk(chunk)
 
     async def _answer(self, messages: Sequence[Json]) -> str:
         turns = [(message.get("role"), _text(message)) for message in messages]

@@ -60,10 +60,10 @@ class Provider(CustomLLM):  # type: ignore[misc]  # litellm is untyped to us
         finish: str = ""
         try:
             async for chunk in self._llm(model).stream(_chat(model, messages, params)):
-                if not chunk["choices"]:
-                    yield _generic("", finish, chunk["usage"])
+                if not chunk.raw["choices"]:
+                    yield _generic("", finish, chunk.raw["usage"])
                     continue
-                choice = chunk["choices"][0]
+                choice = chunk.raw["choices"][0]
                 finish = choice["finish_reason"] or finish
                 if content := choice["delta"].get("content"):
                     yield _generic(content)

@@ -1,54 +1,18 @@
-"""Chats that nobody checks: the upstream's own answer, byte by byte where its client can hand it over."""
+"""An upstream's own answer, passed on byte by byte."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from proxy.aio import closing
-from proxy.engine.context import Model
 from proxy.errors import VouchError
-from proxy.openai_api.chat.request import ChatRequest
 from proxy.openai_api.chat.stream import DONE, event
 from proxy.openai_api.error_object import error_object
-from proxy.server.limits import ConcurrencyLimit
-from proxy.server.streaming import EVENT_STREAM, UNBUFFERED, EventStream
-from proxy.types import Json
+from proxy.server.streaming import EVENT_STREAM, UNBUFFERED
 from proxy.upstream.endpoint import Forwarded
-
-
-async def raw(request: ChatRequest, model: Model, gate: ConcurrencyLimit) -> Response:
-    """The response, once it is sure what its status is. A place is held until it has been sent. Raises
-    `VouchError`."""
-    async with AsyncExitStack() as held:
-        await held.enter_async_context(gate.place())
-        if model.relay is not None:
-            answer = await model.relay.relay(request.chat)
-            held.push_async_callback(answer.aclose)
-            return Relayed(answer, held.pop_all().aclose)
-        if not request.stream:
-            return JSONResponse((await model.llm.complete(request.chat)).raw)
-        chunks = await held.enter_async_context(closing(model.llm.stream(request.chat)))
-        first = await anext(chunks, None)
-        events = _events(first, chunks, include_usage=request.include_usage)
-        return EventStream(events, held.pop_all().aclose)
-
-
-async def _events(
-    first: Json | None, chunks: AsyncIterator[Json], *, include_usage: bool
-) -> AsyncIterator[bytes]:
-    try:
-        if first is not None:
-            yield event(first)
-        async for chunk in chunks:
-            if chunk.get("choices") or include_usage:
-                yield event(chunk)
-    except VouchError as error:
-        yield event(error_object(error))
-    yield DONE
 
 
 class Relayed(Response):

@@ -1,0 +1,130 @@
+"""Chats, whichever API they came by: checked or unchecked, whole or streamed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from starlette.responses import JSONResponse, Response
+
+from proxy.aio import closing
+from proxy.config.settings import Settings
+from proxy.engine.context import AppContext, Model
+from proxy.engine.events import Answer, StreamEvent
+from proxy.engine.pipeline import Pipeline
+from proxy.engine.reply_stream import unchecked_events
+from proxy.openai_api.chat.request import ChatRequest
+from proxy.openai_api.chat.stream import ChatSerializer, Chunks, UncheckedChatSerializer
+from proxy.openai_api.evidence import open_sources
+from proxy.openai_api.models import find_model
+from proxy.openai_api.options import ResolvedOptions
+from proxy.protocols import LLM
+from proxy.server.limits import ConcurrencyLimit
+from proxy.server.relay import Relayed
+from proxy.server.streaming import Serializer, event_stream
+from proxy.types import Passage
+from proxy.upstream.completion import Streamed
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatService:
+    """Answers chats with what the application is made of, as the settings and each request's options say."""
+
+    context: AppContext
+    settings: Settings
+    limit: ConcurrencyLimit
+
+    async def chat(self, request: ChatRequest, base_url: str) -> Response:
+        """The response of `/v1/chat/completions`. Raises `VouchError`."""
+        model = find_model(self.context.models, request.model)
+        if request.unchecked:
+            if model.relay is not None:
+                return await self._relayed(request, model)
+            return await self.respond(
+                request, model, UncheckedChatSerializer(include_usage=request.include_usage), base_url
+            )
+        profile = ResolvedOptions(self.settings, named=request.profile).profile
+        chunks = Chunks(model.name, usage=request.include_usage)
+        return await self.respond(request, model, ChatSerializer(chunks, profile, request.choices), base_url)
+
+    async def respond(
+        self, request: ChatRequest, model: Model, serializer: Serializer, base_url: str
+    ) -> Response:
+        """The response, written by `serializer`, once it is sure what its status is. Raises `VouchError`."""
+        if request.stream:
+            started = asyncio.Event()
+            llm = Streamed(model.llm, started.set, model.max_reply_bytes)
+            events = self.events(request, model, llm, base_url)
+            return await event_stream(events, started, serializer, self.settings.server.heartbeat)
+        async with closing(self.events(request, model, model.llm, base_url)) as events:
+            answer = [event async for event in events if isinstance(event, Answer)][-1]
+        return JSONResponse(serializer.whole(answer))
+
+    async def events(
+        self, request: ChatRequest, model: Model, llm: LLM, base_url: str
+    ) -> AsyncIterator[StreamEvent]:
+        """What happens while a chat is answered, in its turn; the answer comes last. Raises `VouchError`."""
+        begun = time.perf_counter()
+        async with self.limit.place():
+            if request.unchecked:
+                events = unchecked_events(
+                    llm, request.chat, stream=request.stream, max_bytes=model.max_reply_bytes
+                )
+            else:
+                events = (await self._pipeline(request, model, llm, base_url)).events(request.chat)
+            async with closing(events):
+                async for event in events:
+                    if isinstance(event, Answer) and event.outcomes:
+                        _log(model.name, event, begun)
+                    yield event
+
+    async def _pipeline(self, request: ChatRequest, model: Model, llm: LLM, base_url: str) -> Pipeline:
+        """What the request says its reply goes through."""
+        options = ResolvedOptions(self.settings, request.options, request.profile)
+        messages = request.chat.body["messages"]
+        sources = await open_sources(self.context, self.settings.retrieval, request.options, messages)
+        rendering = options.rendering(sources, self._url_of(base_url))
+        return Pipeline(
+            llm,
+            options.verifier(model, sources),
+            options.pipeline_options(request.format),
+            options.policy(request, model, rendering),
+        )
+
+    async def _relayed(self, request: ChatRequest, model: Model) -> Response:
+        """An unchecked chat, byte by byte. Its place is held until all is sent."""
+        if model.relay is None:
+            raise RuntimeError("the upstream's client can't relay")
+        async with AsyncExitStack() as held:
+            await held.enter_async_context(self.limit.place())
+            answer = await model.relay.relay(request.chat)
+            held.push_async_callback(answer.aclose)
+            return Relayed(answer, held.pop_all().aclose)
+
+    def _url_of(self, base_url: str) -> Callable[[Passage], str]:
+        base = (self.settings.server.public_url or base_url).rstrip("/")
+
+        def url(passage: Passage) -> str:
+            if self.context.passages.get(passage.id) is None:
+                return f"urn:document:{quote(passage.document_id, safe='')}"
+            return f"{base}/v1/references/{passage.id}"
+
+        return url
+
+
+def _log(model: str, answer: Answer, begun: float) -> None:
+    log.info(
+        "%s: %d claims, %d nonfactual, %d rounds, %.0f ms",
+        model,
+        sum(len(outcome.answer.findings) for outcome in answer.outcomes),
+        sum(len(outcome.answer.nonfactual) for outcome in answer.outcomes),
+        sum(len(outcome.attempts) - 1 for outcome in answer.outcomes),
+        1000 * (time.perf_counter() - begun),
+    )

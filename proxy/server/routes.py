@@ -1,0 +1,156 @@
+"""What each route does: a request parsed, answered, and its errors raised as `VouchError`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from proxy.citations.report import CitationOptions, check_citations
+from proxy.config.settings import Settings
+from proxy.engine.context import AppContext
+from proxy.errors import BodyTooLargeError, NotFoundError, RequestError
+from proxy.openai_api.chat.request import UNCHECKED, parse_body, parse_chat
+from proxy.openai_api.citation_check import parse_check, report_object
+from proxy.openai_api.models import find_model, model_object, model_objects
+from proxy.openai_api.options import RequestOptions, ResolvedOptions
+from proxy.openai_api.profiles import HEADER
+from proxy.openai_api.references import passage_object, passage_page
+from proxy.openai_api.responses.request import parse_response_request
+from proxy.openai_api.responses.response import Envelope, echo
+from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
+from proxy.server.chats import ChatService
+from proxy.server.limits import ConcurrencyLimit
+from proxy.server.middleware import bearer
+from proxy.server.relay import Relayed
+from proxy.types import Json
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+SMALL = 16_384
+"""Bytes up to which a body is parsed in the event loop: a thread would cost more. Cleaning a long history
+takes a while, which must not hold up the other chats."""
+
+FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
+"""Routes under `/v1/` that are passed to the upstream that the body's `model` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """One method per route."""
+
+    context: AppContext
+    settings: Settings
+    chats: ChatService
+    limit: ConcurrencyLimit
+
+    async def chat(self, request: Request) -> Response:
+        """A checked reply."""
+        key, profile = bearer(request.headers), request.headers.get(HEADER)
+        chat = await self._parsed(request, lambda body: parse_chat(body, key, self._warnings, profile))
+        return await self.chats.chat(chat, str(request.base_url))
+
+    async def responses(self, request: Request) -> Response:
+        """A checked reply, as a response."""
+        key, warnings = bearer(request.headers), self._warnings
+        chat, echoed = await self._parsed(
+            request, lambda body: (parse_response_request(body, key, warnings), echo(body))
+        )
+        model = find_model(self.context.models, chat.model)
+        envelope = Envelope(model.name + (UNCHECKED if chat.unchecked else ""), echoed)
+        serializer = ResponseSerializer(envelope, ResponseChunks(envelope))
+        return await self.chats.respond(chat, model, serializer, str(request.base_url))
+
+    async def check_citations(self, request: Request) -> Response:
+        """Whether an answer's citations bear it out."""
+        begun = time.perf_counter()
+        check = await self._parsed(request, parse_check)
+        options = ResolvedOptions(self.settings, RequestOptions(**check.vouch.model_dump()))
+        checker = options.checker(find_model(self.context.models, check.model))
+        documents = check.numbered_documents(self.settings.retrieval.max_document_chars)
+        bounds = CitationOptions(
+            max_statements=self.settings.verification.max_claims,
+            top_k=check.vouch.top_k or self.settings.retrieval.top_k,
+            deadline=options.deadline,
+        )
+        async with self.limit.place():
+            report = await check_citations(check.answer, documents, checker, check.question, bounds)
+        log.info(
+            "citations: %d statements, %d fully supported, %.0f ms",
+            len(report.checkable),
+            sum(statement.recalled for statement in report.checkable),
+            1000 * (time.perf_counter() - begun),
+        )
+        return JSONResponse(report_object(report, check.answer))
+
+    async def forward(self, request: Request) -> Response:
+        """The upstream's own answer, as it comes."""
+        body = await self._parsed(request, dict)
+        name = body.get("model")
+        if name is not None and not isinstance(name, str):
+            raise RequestError("`model` must be a string.", param="model")
+        model = find_model(self.context.models, name)
+        route = request.url.path.removeprefix("/v1/")
+        if model.forwarder is None:
+            raise NotFoundError(f"The model {model.name!r} has no {route}; it only chats.", param="model")
+        answer = await model.forwarder.forward(route, body, bearer(request.headers))
+        return Relayed(answer, answer.aclose)
+
+    async def models(self, _request: Request) -> Response:
+        """Every model."""
+        return JSONResponse(model_objects(self.context.models))
+
+    async def model(self, request: Request) -> Response:
+        """One model."""
+        return JSONResponse(model_object(self.context.models, request.path_params["name"]))
+
+    async def reference(self, request: Request) -> Response:
+        """A passage: JSON, or a page for a browser."""
+        passage = self.context.passages.get(request.path_params["id"])
+        if passage is None:
+            raise NotFoundError(f"No passage {request.path_params['id']!r}; the index may have been rebuilt.")
+        if "text/html" in request.headers.get("accept", ""):
+            return HTMLResponse(passage_page(passage))
+        return JSONResponse(passage_object(passage))
+
+    async def healthz(self, _request: Request) -> Response:
+        """The process answers."""
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(self, _request: Request) -> Response:
+        """There is a corpus to check against and a model to ask."""
+        count = len(self.context.passages)
+        body = {"status": "ready", "passages": count, "models": list(self.context.models)}
+        return JSONResponse(body) if count else JSONResponse({**body, "status": "empty index"}, 503)
+
+    def _warnings(self, options: RequestOptions) -> tuple[str, ...]:
+        """The warning markers that may stand in replies that come back."""
+        configured, requested = ResolvedOptions(self.settings), ResolvedOptions(self.settings, options)
+        return tuple({configured.warning, requested.warning} - {""})
+
+    async def _parsed(self, request: Request, parse: Callable[[Json], T]) -> T:
+        """What `parse` makes of the request's JSON object."""
+        body = await self._body(request)
+        if len(body) <= SMALL:
+            return parse(parse_body(body))
+        return await asyncio.to_thread(lambda: parse(parse_body(body)))
+
+    async def _body(self, request: Request) -> bytes:
+        """The request's body, read no further than the limit."""
+        limit = self.settings.server.max_body_bytes
+        too_large = BodyTooLargeError(f"The body is over {limit:,} bytes (server.max_body_bytes).")
+        if int(request.headers.get("content-length") or 0) > limit:
+            raise too_large
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > limit:
+                raise too_large
+        return bytes(body)
