@@ -55,6 +55,12 @@ class NotFoundError(RequestError):
     code = "not_found"
 
 
+class ModelNotFoundError(NotFoundError):
+    """No model of that name. The code is OpenAI's own: clients look at it."""
+
+    code = "model_not_found"
+
+
 class BodyTooLargeError(RequestError):
     """The request body is over `server.max_body_bytes`."""
 

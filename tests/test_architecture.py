@@ -15,7 +15,7 @@ from proxy import public
 ROOT = Path(__file__).parent.parent
 
 ROOMS = [
-    {"proxy.types", "proxy.protocols", "proxy.errors", "proxy.aio", "proxy.safe_json"},
+    {"proxy.types", "proxy.protocols", "proxy.errors", "proxy.aio"},
     {"proxy.config", "proxy.text", "proxy.model_files"},
     {"proxy.claims"},
     {"proxy.citations"},

@@ -43,7 +43,7 @@ def crossed() -> Iterator[Crossed]:
     tracer = Crossed()
     threading.settrace(tracer)
     yield tracer
-    threading.settrace(None)  # type: ignore[arg-type]
+    threading.settrace(None)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -58,6 +58,7 @@ def test_a_checked_chat_crosses_few_files(
     ]
     body = {"model": "test", "messages": messages, "stream": stream, "vouch": {"max_rounds": 0}}
     with serving(settings_for(upstream.url), corpus) as url:
+        httpx.post(f"{url}/chat/completions", json=body, timeout=60)  # loads what is loaded late
         crossed.listening = True
         answer = httpx.post(f"{url}/chat/completions", json=body, timeout=60)
         crossed.listening = False

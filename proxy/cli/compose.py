@@ -17,6 +17,7 @@ from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.engine.context import AppContext, Model
+from proxy.engine.delivery import contradiction
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker, Extractor, Retriever
 from proxy.retrieval import Corpus, open_corpus, retriever, search_thread
@@ -79,6 +80,7 @@ def load_library(settings: Settings) -> Library:
 
 def compose(settings: Settings) -> AppContext:
     """Everything that the settings describe. Raises `ConfigError`, `BrokenIndexError`."""
+    require_agreement(settings)
     for upstream in settings.upstreams:
         if upstream.model not in DESCRIPTIONS:
             _require_key(upstream)
@@ -90,6 +92,23 @@ def compose(settings: Settings) -> AppContext:
         library.close()
 
     return replace(parts, close=close)
+
+
+def require_agreement(settings: Settings) -> None:
+    """Raises `ConfigError` where the ways to stream and to correct that are configured exclude each other."""
+    modes = [settings.streaming.mode, *(one.stream_mode for one in settings.upstreams if one.stream_mode)]
+    for mode in modes:
+        reason = contradiction(
+            mode,
+            settings.streaming.correction,
+            settings.regeneration.on_unsupported,
+            fail_closed=settings.verification.fail_closed,
+        )
+        if reason:
+            raise ConfigError(
+                f"streaming, regeneration and verification contradict each other: {reason}.",
+                param="streaming.mode",
+            )
 
 
 def make_parts(settings: Settings, library: Library) -> AppContext:

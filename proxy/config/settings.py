@@ -148,36 +148,6 @@ class Citation(Section):
 DEFAULT_UPSTREAMS = (Upstream(model="vouch/extractive"), Upstream(model="vouch/demo"))
 
 
-def contradiction(
-    mode: StreamMode,
-    correction: Correction,
-    on_unsupported: OnUnsupported,
-    *,
-    fail_closed: bool = False,
-    rounds: int | None = None,
-) -> str:
-    """Why these ways to deliver and correct a streamed reply exclude each other; empty where they don't.
-
-    `rounds` is the number of corrections where somebody asked for one.
-    """
-    corrected, dropping = correction == "prefix", on_unsupported == "drop"
-    reasons = {
-        "stream mode 'passthrough' sends text before it is checked, but `fail_closed` holds back what could "
-        "not be checked": mode == "passthrough" and fail_closed,
-        f"stream mode {mode!r} never takes text back, but on_unsupported 'drop' drops claims that failed; "
-        "use 'buffer'": mode in ("sentence", "passthrough") and dropping,
-        "correction 'prefix' sends text as it is verified, but on_unsupported 'drop' leaves out claims that "
-        "failed; use correction 'none'": corrected and dropping,
-        f"correction 'prefix' works sentence by sentence, not in stream mode {mode!r}": corrected
-        and mode in ("buffer", "passthrough"),
-        "correction 'prefix' needs at least one round, but `max_rounds` is 0": corrected and rounds == 0,
-        f"stream mode {mode!r} does not wait for the whole reply, so it has no use for `max_rounds`; use "
-        "correction 'prefix', stream mode 'buffer', or 0 rounds": bool(rounds)
-        and (mode == "passthrough" or (mode == "sentence" and not corrected)),
-    }
-    return next((reason for reason, applies in reasons.items() if applies), "")
-
-
 class Settings(Section):
     """All settings, by section."""
 
@@ -206,13 +176,4 @@ class Settings(Section):
                 raise ValueError(
                     f"{section}.model names no upstream: {model!r}; there are {', '.join(names)}"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _modes_agree(self) -> Self:
-        dropping, closed = self.regeneration.on_unsupported, self.verification.fail_closed
-        modes = [self.streaming.mode, *(u.stream_mode for u in self.upstreams if u.stream_mode)]
-        for mode in modes:
-            if reason := contradiction(mode, self.streaming.correction, dropping, fail_closed=closed):
-                raise ValueError(f"streaming, regeneration and verification contradict each other: {reason}")
         return self

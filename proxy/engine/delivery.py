@@ -1,4 +1,7 @@
-"""When the text of a reply may leave, and how it shows."""
+"""What leaves while a reply is made, when, and how it shows.
+
+The engine yields stream events; `openai_api` writes each API's own stream from them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxy.citations.place import Annotated, annotate
-from proxy.types import Aggregation, CitationStyle, Finding, Passage, StreamMode
+from proxy.types import (
+    Aggregation,
+    CitationStyle,
+    Correction,
+    Finding,
+    Json,
+    OnUnsupported,
+    Outcome,
+    Passage,
+    Reply,
+    ReplyChunk,
+    StreamMode,
+    Usage,
+)
 
 
 def _own_url(passage: Passage) -> str:
@@ -38,6 +54,69 @@ class Rendering:
 
 
 @dataclass(frozen=True, slots=True)
+class TextEvent:
+    """A piece of a choice's content for the client, with its markers."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsEvent:
+    """Other fields of a choice's delta, as the upstream sent them."""
+
+    index: int
+    fields: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEvent:
+    """How many claims of a choice are checked so far."""
+
+    index: int
+    checked: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """All of a choice's text that is written and checked so far, with its findings.
+
+    It stays inside the engine: the delivery policy decides what of it becomes a `TextEvent`.
+    """
+
+    index: int
+    text: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The upstream's reply and, per choice, what became of it. A chat that nobody checks has no outcomes."""
+
+    reply: Reply
+    outcomes: tuple[Outcome, ...] = ()
+    rendering: Rendering = field(default_factory=Rendering)
+    """How the outcomes show."""
+
+    @property
+    def writing(self) -> Usage:
+        """What the call cost that wrote the text; with several choices, the call that drafted them all."""
+        if len(self.outcomes) != 1:
+            return self.reply.usage
+        outcome = self.outcomes[0]
+        return outcome.attempts[outcome.best].usage
+
+    @property
+    def verification(self) -> Usage:
+        """What everything else cost."""
+        return sum((outcome.usage for outcome in self.outcomes), self.reply.usage) - self.writing
+
+
+StreamEvent = TextEvent | FieldsEvent | ProgressEvent | ReplyChunk | Answer
+"""One event of a reply. A `ReplyChunk` only comes in chats that nobody checks; the `Answer` comes last."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
     """What of a reply may leave when.
 
@@ -59,3 +138,33 @@ class DeliveryPolicy:
     fail_closed: bool = False
     progress: bool = False
     max_reply_bytes: int = 20_000_000
+
+
+def contradiction(
+    mode: StreamMode,
+    correction: Correction,
+    on_unsupported: OnUnsupported,
+    *,
+    fail_closed: bool = False,
+    rounds: int | None = None,
+) -> str:
+    """Why these ways to deliver and correct a streamed reply exclude each other; empty where they don't.
+
+    `rounds` is the number of corrections where somebody asked for one.
+    """
+    corrected, dropping = correction == "prefix", on_unsupported == "drop"
+    reasons = {
+        "stream mode 'passthrough' sends text before it is checked, but `fail_closed` holds back what could "
+        "not be checked": mode == "passthrough" and fail_closed,
+        f"stream mode {mode!r} never takes text back, but on_unsupported 'drop' drops claims that failed; "
+        "use 'buffer'": mode in ("sentence", "passthrough") and dropping,
+        "correction 'prefix' sends text as it is verified, but on_unsupported 'drop' leaves out claims that "
+        "failed; use correction 'none'": corrected and dropping,
+        f"correction 'prefix' works sentence by sentence, not in stream mode {mode!r}": corrected
+        and mode in ("buffer", "passthrough"),
+        "correction 'prefix' needs at least one round, but `max_rounds` is 0": corrected and rounds == 0,
+        f"stream mode {mode!r} does not wait for the whole reply, so it has no use for `max_rounds`; use "
+        "correction 'prefix', stream mode 'buffer', or 0 rounds": bool(rounds)
+        and (mode == "passthrough" or (mode == "sentence" and not corrected)),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")

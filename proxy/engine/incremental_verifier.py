@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from proxy.aio import closing
 from proxy.claims.continuations import Read
 from proxy.claims.incremental import Incremental, Settled
-from proxy.engine.events import CheckedText
+from proxy.engine.delivery import CheckedText
 from proxy.engine.verifier import Verified, Verifier
 from proxy.errors import UpstreamError
 from proxy.types import Attempt, ChoiceDelta, Claim, Draft, Finding, Reply, ReplyChunk

@@ -18,8 +18,7 @@ from proxy.correction.reprompt import revision
 from proxy.correction.rewrite import read_rewrites, rewrite
 from proxy.correction.splice import spliced, without
 from proxy.engine import judging
-from proxy.engine.delivery import DeliveryPolicy
-from proxy.engine.events import Answer, StreamEvent
+from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
 from proxy.engine.reply_stream import ReplyStream
 from proxy.engine.verifier import Verifier
 from proxy.errors import UpstreamError, VerificationError

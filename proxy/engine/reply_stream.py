@@ -8,8 +8,15 @@ from proxy.aio import closing
 from proxy.citations.draft_reader import untouched
 from proxy.claims.continuations import Read
 from proxy.correction.continuation import Overlap, continuation
-from proxy.engine.delivery import DeliveryPolicy
-from proxy.engine.events import Answer, CheckedText, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
+from proxy.engine.delivery import (
+    Answer,
+    CheckedText,
+    DeliveryPolicy,
+    FieldsEvent,
+    ProgressEvent,
+    StreamEvent,
+    TextEvent,
+)
 from proxy.engine.incremental_verifier import IncrementalVerifier, Prefix
 from proxy.engine.verifier import Verifier
 from proxy.errors import VerificationError

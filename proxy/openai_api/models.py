@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proxy.engine.context import Model
-from proxy.errors import NotFoundError
+from proxy.engine.context import Model, find_model
 from proxy.openai_api.chat.request import UNCHECKED
 from proxy.types import Json
 
 CREATED = 1_767_225_600
 """The field is required and means nothing here: 2026-01-01."""
-
-
-def find_model(models: Mapping[str, Model], name: str | None) -> Model:
-    """The model of that name, the first where none is named. Raises `NotFoundError` that lists them."""
-    if name is None:
-        return next(iter(models.values()))
-    if name not in models:
-        raise ModelNotFoundError(
-            f"The model {name!r} does not exist. There are {', '.join(models)}.", param="model"
-        )
-    return models[name]
-
-
-class ModelNotFoundError(NotFoundError):
-    """OpenAI's own code for it: clients look at that."""
-
-    code = "model_not_found"
 
 
 def model_objects(models: Mapping[str, Model]) -> Json:

@@ -1,9 +1,10 @@
-"""What a request asks for in its `vouch` object, and what counts: those options over the settings."""
+"""What a request asks for in its `vouch` object, what counts over the settings, and the evidence it names."""
 
 from __future__ import annotations
 
+import asyncio
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -11,15 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.citations.warning import WARNING
 from proxy.config.checker_settings import CheckerName
-from proxy.config.settings import Settings, contradiction
-from proxy.engine.context import Model, Sources
-from proxy.engine.delivery import DeliveryPolicy, Rendering
+from proxy.config.settings import Retrieval, Settings
+from proxy.engine.context import AppContext, Model, Sources
+from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
 from proxy.engine.pipeline import Options
 from proxy.engine.verifier import Verifier
 from proxy.errors import RequestError
-from proxy.openai_api.fields import kind_of
+from proxy.openai_api.documents import request_documents
 from proxy.openai_api.profiles import PROFILES, Profile
 from proxy.protocols import Checker
+from proxy.retrieval.request_corpus import MergedRetriever
 from proxy.types import (
     Aggregation,
     CitationStyle,
@@ -93,7 +95,7 @@ def parse_options(given: Any) -> RequestOptions:
     if given is None:
         return RequestOptions()
     if not isinstance(given, Mapping):
-        raise RequestError(f"`vouch` must be an object, not {kind_of(given)}.", param="vouch")
+        raise RequestError("`vouch` must be an object.", param="vouch")
     try:
         return RequestOptions.model_validate(given)
     except ValidationError as error:
@@ -291,3 +293,53 @@ class Streaming(Protocol):
 
 def _either(asked: T | None, configured: T) -> T:
     return configured if asked is None else asked
+
+
+async def open_sources(
+    context: AppContext,
+    settings: Retrieval,
+    options: RequestOptions,
+    messages: Sequence[Mapping[str, object]],
+) -> Sources:
+    """As the request asks, else as configured. `documents` without a word on `evidence` mean those alone.
+
+    Raises `RequestError` where they are too long.
+    """
+    mode = options.retrieval or settings.mode
+    asked = options.evidence or ("request" if options.documents else settings.evidence)
+    if asked == "corpus":
+        return Sources(context.retrievers[mode])
+    documents = await asyncio.to_thread(_documents, options.documents, messages)
+    _require_short(documents, settings.max_document_chars)
+    return await _with_documents(context, documents, mode, asked)
+
+
+async def _with_documents(
+    context: AppContext, documents: Sequence[Document], mode: RetrievalMode, asked: EvidenceSource
+) -> Sources:
+    corpus = await context.over_documents(documents, mode)
+    numbers = {document.id: document.number for document in documents if document.number is not None}
+    passages: dict[int, tuple[Passage, ...]] = {}
+    for passage in corpus.passages:
+        if (number := numbers.get(passage.document_id)) is not None:
+            passages[number] = (*passages.get(number, ()), passage)
+    both = asked == "both"
+    retriever = MergedRetriever([corpus.retriever, context.retrievers[mode]]) if both else corpus.retriever
+    return Sources(retriever, numbers, passages)
+
+
+def _documents(
+    given: Sequence[RequestDocument] | None, messages: Sequence[Mapping[str, object]]
+) -> list[Document]:
+    """Those of `vouch.documents`, or else those that the messages hold."""
+    if given is None:
+        return list(request_documents(messages))
+    return [document.document(place) for place, document in enumerate(given, 1)]
+
+
+def _require_short(documents: Sequence[Document], limit: int) -> None:
+    if sum(len(document.text) for document in documents) > limit:
+        raise RequestError(
+            f"The documents are over {limit:,} characters together (retrieval.max_document_chars).",
+            param="vouch.documents",
+        )

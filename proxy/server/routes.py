@@ -14,11 +14,11 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from proxy.citations.report import CitationOptions, check_citations
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext
+from proxy.engine.context import AppContext, find_model
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError
 from proxy.openai_api.chat.request import UNCHECKED, parse_body, parse_chat
 from proxy.openai_api.citation_check import parse_check, report_object
-from proxy.openai_api.models import find_model, model_object, model_objects
+from proxy.openai_api.models import model_object, model_objects
 from proxy.openai_api.options import RequestOptions, ResolvedOptions
 from proxy.openai_api.profiles import HEADER
 from proxy.openai_api.references import passage_object, passage_page

@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from proxy.aio import closing
-from proxy.engine.events import Answer, StreamEvent
+from proxy.engine.delivery import Answer, StreamEvent
 from proxy.errors import VouchError
 from proxy.types import Json
 

@@ -7,10 +7,10 @@ from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator
 
 from proxy.errors import UpstreamProtocolError
-from proxy.safe_json import loads
 from proxy.types import Json
 from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.failures import BrokenOffError, from_event, is_error
+from proxy.upstream.safe_json import loads
 
 DONE = "[DONE]"
 

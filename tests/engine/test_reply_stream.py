@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from proxy.engine.delivery import DeliveryPolicy
-from proxy.engine.events import Answer, StreamEvent
+from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
 from proxy.engine.pipeline import Options, Pipeline
 from proxy.engine.verifier import Verifier
 from proxy.server.streaming import event_stream

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.citations.draft_reader import reader
-from proxy.engine.delivery import Rendering
-from proxy.engine.events import Answer
+from proxy.engine.delivery import Answer, Rendering
 from proxy.openai_api.chat.response import choices, completion
 from proxy.openai_api.chat.stream import Chunks
 from proxy.openai_api.profiles import PROFILES

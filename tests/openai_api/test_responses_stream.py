@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proxy.engine.events import Answer
+from proxy.engine.delivery import Answer
 from proxy.errors import UpstreamError
 from proxy.openai_api.chat.response import Choice
 from proxy.openai_api.responses.response import Envelope, echo

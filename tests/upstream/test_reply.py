@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from proxy.errors import UpstreamProtocolError
-from proxy.safe_json import loads
 from proxy.types import Json, Usage
 from proxy.upstream.completion import as_chunk, to_reply
+from proxy.upstream.safe_json import loads
 
 
 def completion(content: Any, **more: Any) -> Json:

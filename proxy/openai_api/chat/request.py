@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from proxy.citations.history import bare
 from proxy.errors import RequestError
-from proxy.openai_api.fields import kind_of, optional
 from proxy.openai_api.options import RequestOptions, parse_options
 from proxy.openai_api.profiles import choose_profile, split_alias
 from proxy.types import (
@@ -18,6 +17,8 @@ from proxy.types import (
     ProfileName,
     ReplyFormat,
 )
+
+T = TypeVar("T")
 
 _NOT_FORWARDED = ("vouch", "stream", "stream_options")
 
@@ -188,3 +189,47 @@ def _refuse_lone_surrogates(tree: Json) -> None:
         json.dumps(tree, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         raise RequestError("The body holds half a surrogate pair (\\ud800 to \\udfff alone).") from None
+
+
+_KINDS: dict[type[Any], str] = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    dict: "an object",
+    list: "a list",
+    type(None): "null",
+}
+
+
+def kind_of(value: Any) -> str:
+    """What a value is called in messages."""
+    return _KINDS.get(type(value), type(value).__name__)
+
+
+def expect(value: Any, kind: type[T], param: str) -> T:
+    """The value. Raises `RequestError` where it is of another kind."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise RequestError(f"`{param}` must be {_KINDS[kind]}, not {kind_of(value)}.", param=param)
+    return value
+
+
+def optional(body: Json, key: str, kind: type[T], prefix: str = "") -> T | None:
+    """The field, or None where it is missing or null. Raises `RequestError`."""
+    value = body.get(key)
+    return None if value is None else expect(value, kind, f"{prefix}{key}")
+
+
+def required(item: Json, key: str, kind: type[T], param: str) -> T:
+    """A field of the object at `param`. Raises `RequestError`."""
+    if key not in item:
+        raise RequestError(f"`{param}.{key}` is missing.", param=f"{param}.{key}")
+    return expect(item[key], kind, f"{param}.{key}")
+
+
+def chosen(value: Any, known: dict[str, T], param: str) -> T:
+    """What `value` stands for. Raises `RequestError` that lists what there is."""
+    if isinstance(value, str) and value in known:
+        return known[value]
+    message = f"`{param}` is {value!r}; Vouch takes {', '.join(known)} here."
+    raise RequestError(message, param=param)

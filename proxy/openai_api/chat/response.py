@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proxy.citations.place import Annotated, Located, Reference
-from proxy.engine.delivery import Rendering
-from proxy.engine.events import Answer
+from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of
 from proxy.types import (
     Aggregation,

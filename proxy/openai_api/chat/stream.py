@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from proxy.engine.events import Answer, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
+from proxy.engine.delivery import Answer, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
 from proxy.openai_api.chat.response import (
     Choice,
     choices,
@@ -18,8 +18,8 @@ from proxy.openai_api.chat.response import (
 )
 from proxy.openai_api.error_object import error_object
 from proxy.openai_api.profiles import Profile
-from proxy.safe_json import dumps
 from proxy.types import Json, ReplyChunk
+from proxy.upstream.safe_json import dumps
 
 DONE = b"data: [DONE]\n\n"
 

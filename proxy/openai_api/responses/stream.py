@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
-from proxy.engine.events import Answer, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
+from proxy.engine.delivery import Answer, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
 from proxy.errors import UpstreamError
 from proxy.openai_api.chat.response import Choice, choices, message_fields, usage
 from proxy.openai_api.error_object import error_object
