@@ -1,17 +1,22 @@
-"""Citation marks taken out of a draft: ours, when it comes back in a conversation, and an upstream's own.
+"""Citation markers in a draft: found, removed, and read.
 
-Marks that are part of the sentence and name a document all the same: `According to [1]`, `(see [2])`.
+Vouch's own markers come back in a conversation; an upstream writes some of its own. Markers that are part of
+a sentence name a document too: `According to [1]`, `(see [2])`. What an answer cites is read as the documents
+that it names behind each of its claims.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from proxy.text.inline import Token, tokens
 from proxy.text.markdown import Span, blocks
 from proxy.text.sentences import CITATION
+from proxy.types import Claim
 
 _STOPS = ".!?。！？；…｡"
 _CLOSERS = "\"')]}”’“‘」』）】》〉〕］»«*_~\\ \t"
@@ -283,3 +288,90 @@ def _stands_for_a_document(text: str, start: int, end: int) -> bool:
     if _MATHS.search(before):
         return False
     return _PLAIN.fullmatch(text, start, end) is not None or not _BETWEEN.search(before)
+
+
+_NUMBERS = re.compile(r"(\d{1,3})(?:[ \t]?[-–][ \t]?(\d{1,3}))?")
+_LONGEST_RANGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Marks that stood at `position` of the stripped text, and the numbers that they name, each once."""
+
+    position: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """An answer without its marks, and where each stood, in order. `mentions` are marks that stay in it."""
+
+    text: str
+    marks: tuple[Mark, ...]
+    mentions: tuple[Mark, ...]
+    removed: tuple[int, ...] = field(repr=False)
+    """After each mark, how many code points of the answer were taken out up to there."""
+
+    def original(self, start: int, end: int) -> Span:
+        """The span of the answer that `text[start:end]`, not empty, comes from, with the marks in it."""
+        return self._place(start), self._place(end - 1) + 1
+
+    def _place(self, index: int) -> int:
+        before = bisect_right(self.marks, index, key=lambda mark: mark.position)
+        return index + (self.removed[before - 1] if before else 0)
+
+
+def read_citations(text: str) -> Cited:
+    """The answer without the marks that `strip_marks` takes out, with what these were.
+
+    Read are `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`, `[[1](url)]`
+    and `[1](url)`. A footnote by name (`[^note]`) has no number; a range of over 100 is read as its two ends.
+    What `strip_marks` leaves is part of the sentence, and cites only as a mention (`according to [1]`): not
+    `a[1]`, not a line of marks alone.
+    """
+    runs = tuple(marks(text))
+    removed = tuple(accumulate(run.end - run.start for run in runs))
+    found = (
+        Mark(run.end - gone, _once(number for span in run.each for number in _numbers(text[slice(*span)])))
+        for run, gone in zip(runs, removed, strict=True)
+    )
+    stripped = without(text, runs)
+    mentioned = (Mark(start, _once(_numbers(stripped[start:end]))) for start, end in mentions(stripped))
+    return Cited(stripped, tuple(found), tuple(mentioned), removed)
+
+
+def assign(claims: Sequence[Claim], cited: Cited) -> tuple[Claim, ...]:
+    """The claims of `segment(cited.text)`, each with the numbers cited for it.
+
+    Marks within a claim are its own, and so are those behind it on the same line, before the next claim; one
+    that begins a line belongs to the claim behind it.
+    Marks at the end of a paragraph belong to its last sentence alone: nothing says that they mean the others
+    too. Marks behind something that is no claim (code alone on its line) belong to none.
+    """
+    starts = [claim.start for claim in claims]
+    lines = [match.start() for match in re.finditer("\n", cited.text)]
+    numbers: dict[int, list[int]] = {}
+    for mark in sorted((*cited.marks, *cited.mentions), key=lambda mark: mark.position):
+        following = bisect_left(starts, mark.position)
+        line = bisect_left(lines, mark.position)
+        if following > 0 and line <= bisect_left(lines, claims[following - 1].end):
+            numbers.setdefault(following - 1, []).extend(mark.numbers)
+        elif following < len(claims) and line == bisect_left(lines, starts[following]):
+            numbers.setdefault(following, []).extend(mark.numbers)
+    return tuple(replace(claim, cited=_once(numbers.get(at, ()))) for at, claim in enumerate(claims))
+
+
+def _once(numbers: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(numbers))
+
+
+def _numbers(mark: str) -> Iterator[int]:
+    """The numbers of one mark as it is written."""
+    label = mark.partition("](")[0].strip("[]【】")
+    if label.startswith("^"):
+        label = label[1:] if label[1:].isdecimal() else ""
+    if mark.startswith("【"):
+        label = re.split("[†:]", label, maxsplit=1)[0]
+    for match in _NUMBERS.finditer(label):
+        first, last = int(match[1]), int(match[2] or match[1])
+        yield from range(first, last + 1) if first <= last < first + _LONGEST_RANGE else (first, last)

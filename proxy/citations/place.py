@@ -1,13 +1,43 @@
-"""Marks into the text, references out of the findings."""
+"""Markers put into a text, and references made of the findings.
+
+Behind a claim that holds stands its citation marker `[n]`; behind one that failed may stand a warning marker
+(CEG, section 3.4: remind the reader), which is removed again when a reply comes back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from urllib.parse import quote, urlsplit
 
+from proxy.claims.segment import segment
 from proxy.types import CitationStyle, Evidence, Finding, Passage
+
+WARNING = "[?]"
+"""The warning marker where none is configured."""
+
+
+def strip_warning(text: str, sign: str) -> str:
+    """The text without the signs that stand right behind its claims; elsewhere they belong to what it says.
+
+    An empty sign is in no text. Signs set behind the claims of a text come out again without a trace.
+    """
+    if not sign or sign not in text:
+        return text
+    pieces = text.split(sign)
+    ends = {claim.end for claim in segment("".join(pieces))}
+    return "".join(_joined(pieces, sign, ends))
+
+
+def _joined(pieces: list[str], sign: str, ends: set[int]) -> Iterator[str]:
+    position = 0
+    for at, piece in enumerate(pieces):
+        if at and position not in ends:
+            yield sign
+        yield piece
+        position += len(piece)
+
 
 Span = tuple[int, int]
 

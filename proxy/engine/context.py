@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proxy.errors import ModelNotFoundError
 from proxy.protocols import LLM, Checker, Extractor, Passages, Retriever
 from proxy.retrieval.request_corpus import RequestCorpus
 from proxy.types import Document, Granularity, Passage, RetrievalMode, StreamMode
@@ -58,14 +57,3 @@ class Sources:
     retriever: Retriever
     numbers: Mapping[str, int] = field(default_factory=dict)
     passages: Mapping[int, tuple[Passage, ...]] = field(default_factory=dict)
-
-
-def find_model(models: Mapping[str, Model], name: str | None) -> Model:
-    """The model of that name, the first where none is named. Raises `ModelNotFoundError`."""
-    if name is None:
-        return next(iter(models.values()))
-    if name not in models:
-        raise ModelNotFoundError(
-            f"The model {name!r} does not exist. There are {', '.join(models)}.", param="model"
-        )
-    return models[name]

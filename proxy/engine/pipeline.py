@@ -12,14 +12,13 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxy.aio import closing, together
-from proxy.citations.draft_reader import read_draft, reader
 from proxy.claims.continuations import Read
 from proxy.correction.reprompt import revision
 from proxy.correction.rewrite import read_rewrites, rewrite
 from proxy.correction.splice import spliced, without
 from proxy.engine import judging
 from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
-from proxy.engine.reply_stream import ReplyStream
+from proxy.engine.reply_stream import ReplyStream, read_draft, reader
 from proxy.engine.verifier import Verifier
 from proxy.errors import UpstreamError, VerificationError
 from proxy.protocols import LLM

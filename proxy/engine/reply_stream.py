@@ -1,12 +1,18 @@
-"""The first draft of a chat: checked while it is written, corrected on its way, sent as the policy says."""
+"""The first draft of a chat: checked while it is written, corrected on its way, sent as the policy says.
+
+`reader` and `read_draft` say how a draft's text is read before it is checked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 from proxy.aio import closing
-from proxy.citations.draft_reader import untouched
+from proxy.citations.markers import assign, read_citations
+from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
+from proxy.claims.segment import segment, segment_json
 from proxy.correction.continuation import Overlap, continuation
 from proxy.engine.delivery import (
     Answer,
@@ -25,12 +31,14 @@ from proxy.types import (
     Attempt,
     Chat,
     ChoiceDelta,
+    Claim,
     Draft,
     Finding,
     Outcome,
     Reply,
     ReplyChunk,
     ReplyFormat,
+    UpstreamCitations,
     Usage,
     Verdict,
 )
@@ -190,3 +198,33 @@ async def _without_repetition(
             yield with_content(chunk, overlap.feed)
     if rest := overlap.end():
         yield content_chunk(rest)
+
+
+def reader(citations: UpstreamCitations, warning: str) -> Read:
+    """How the text of a draft that may be edited is read.
+
+    The upstream's own citation markers are removed, and so is `warning` behind a claim. Where citations are
+    to be kept, each claim knows what was cited for it.
+    """
+
+    def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
+        cited = read_citations(raw)
+        text = strip_warning(cited.text, warning)
+        claims = segment(text)
+        kept = citations != "replace" and text == cited.text
+        return text, assign(claims, cited) if kept else claims
+
+    return read
+
+
+def untouched(raw: str) -> tuple[str, tuple[Claim, ...]]:
+    """The text as it is."""
+    return raw, segment(raw)
+
+
+def read_draft(draft: Draft, form: ReplyFormat, read: Read) -> tuple[Draft, tuple[Claim, ...]]:
+    """A whole draft. JSON is never edited."""
+    if form == "json":
+        return replace(draft, editable=False), segment_json(draft.text)
+    text, claims = (read if draft.editable else untouched)(draft.text)
+    return replace(draft, text=text), claims

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proxy.engine.context import Model, find_model
+from proxy.engine.context import Model
 from proxy.openai_api.chat.request import UNCHECKED
+from proxy.openai_api.options import find_model
 from proxy.types import Json
 
 CREATED = 1_767_225_600

@@ -10,14 +10,14 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from proxy.citations.warning import WARNING
+from proxy.citations.place import WARNING
 from proxy.config.checker_settings import CheckerName
 from proxy.config.settings import Retrieval, Settings
 from proxy.engine.context import AppContext, Model, Sources
 from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
 from proxy.engine.pipeline import Options
 from proxy.engine.verifier import Verifier
-from proxy.errors import RequestError
+from proxy.errors import ModelNotFoundError, RequestError
 from proxy.openai_api.documents import request_documents
 from proxy.openai_api.profiles import PROFILES, Profile
 from proxy.protocols import Checker
@@ -343,3 +343,14 @@ def _require_short(documents: Sequence[Document], limit: int) -> None:
             f"The documents are over {limit:,} characters together (retrieval.max_document_chars).",
             param="vouch.documents",
         )
+
+
+def find_model(models: Mapping[str, Model], name: str | None) -> Model:
+    """The model of that name, the first where none is named. Raises `ModelNotFoundError`."""
+    if name is None:
+        return next(iter(models.values()))
+    if name not in models:
+        raise ModelNotFoundError(
+            f"The model {name!r} does not exist. There are {', '.join(models)}.", param="model"
+        )
+    return models[name]

@@ -14,7 +14,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.citations.footer import Source, footer
+from proxy.citations.history import Source, footer
 from proxy.errors import RequestError
 from proxy.text.sentences import CITATION
 from proxy.types import CitationStyle, Json, ProfileName

@@ -14,13 +14,13 @@ from starlette.responses import JSONResponse, Response
 
 from proxy.aio import closing
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext, Model, find_model
+from proxy.engine.context import AppContext, Model
 from proxy.engine.delivery import Answer, StreamEvent
 from proxy.engine.pipeline import Pipeline
 from proxy.engine.reply_stream import unchecked_events
 from proxy.openai_api.chat.request import ChatRequest
 from proxy.openai_api.chat.stream import ChatSerializer, Chunks, UncheckedChatSerializer
-from proxy.openai_api.options import ResolvedOptions, open_sources
+from proxy.openai_api.options import ResolvedOptions, find_model, open_sources
 from proxy.protocols import LLM
 from proxy.server.limits import ConcurrencyLimit
 from proxy.server.relay import Relayed

@@ -14,12 +14,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from proxy.citations.report import CitationOptions, check_citations
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext, find_model
+from proxy.engine.context import AppContext
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError
 from proxy.openai_api.chat.request import UNCHECKED, parse_body, parse_chat
 from proxy.openai_api.citation_check import parse_check, report_object
 from proxy.openai_api.models import model_object, model_objects
-from proxy.openai_api.options import RequestOptions, ResolvedOptions
+from proxy.openai_api.options import RequestOptions, ResolvedOptions, find_model
 from proxy.openai_api.profiles import HEADER
 from proxy.openai_api.references import passage_object, passage_page
 from proxy.openai_api.responses.request import parse_response_request
@@ -145,12 +145,13 @@ class Endpoints:
     async def _body(self, request: Request) -> bytes:
         """The request's body, read no further than the limit."""
         limit = self.settings.server.max_body_bytes
-        too_large = BodyTooLargeError(f"The body is over {limit:,} bytes (server.max_body_bytes).")
-        if int(request.headers.get("content-length") or 0) > limit:
-            raise too_large
+        size = int(request.headers.get("content-length") or 0)
         body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > limit:
-                raise too_large
+        if size <= limit:
+            async for piece in request.stream():
+                body += piece
+                if len(body) > limit:
+                    break
+        if max(size, len(body)) > limit:
+            raise BodyTooLargeError(f"The body is over {limit:,} bytes (server.max_body_bytes).")
         return bytes(body)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.place import Annotated, annotate
+from proxy.citations.place import Annotated, annotate, strip_warning
+from proxy.claims.segment import segment
 from proxy.types import CitationStyle, Claim, Evidence, Finding, Passage, Verdict
 
 Ends = list[tuple[int, int, list[Passage]]]
@@ -137,3 +138,27 @@ def test_every_offset_is_right_whatever_is_cited(data: st.DataObject) -> None:
         assert all(
             not (start < cut < end) for cut in annotated.cuts for start, end in marks if style != "none"
         )
+
+
+TEXTS = st.lists(
+    st.sampled_from(["Paris is big.", "It lies on the Seine.", "巴黎是首都。", "- An item here"]),
+    min_size=1,
+    max_size=6,
+).map("\n".join)
+
+
+@given(TEXTS, st.sampled_from(["[?]", " (unverified)", "【存疑】"]))
+def test_signs_behind_claims_come_out_without_a_trace(text: str, sign: str) -> None:
+    text = strip_warning(text, sign)
+    marked = text
+    for claim in reversed(segment(text)):
+        marked = marked[: claim.end] + sign + marked[claim.end :]
+    assert strip_warning(marked, sign) == text
+
+
+def test_a_sign_inside_a_sentence_stays() -> None:
+    assert strip_warning("The mark [?] means doubt.[?]", "[?]") == "The mark [?] means doubt."
+
+
+def test_without_a_sign_nothing_is_looked_for() -> None:
+    assert strip_warning("Really[?]", "") == "Really[?]"

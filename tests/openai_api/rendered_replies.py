@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.citations.draft_reader import reader
 from proxy.engine.delivery import Answer, Rendering
+from proxy.engine.reply_stream import reader
 from proxy.openai_api.chat.response import choices, completion
 from proxy.openai_api.chat.stream import Chunks
 from proxy.openai_api.profiles import PROFILES

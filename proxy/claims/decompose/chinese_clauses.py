@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from proxy.claims.context import RenderedClaim
 from proxy.claims.decompose.clause_words import (
     CHINESE_LEAD,
     CHINESE_LINKS,
@@ -17,7 +18,6 @@ from proxy.claims.decompose.clause_words import (
     CHINESE_VERBS,
     Clause,
 )
-from proxy.claims.rendered import RenderedClaim
 from proxy.text.words import Span
 
 _MAX_SUBJECT = 20

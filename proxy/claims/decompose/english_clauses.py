@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from proxy.claims.context import RenderedClaim
 from proxy.claims.decompose.clause_words import (
     CONJUNCTIONS,
     CONTRASTS,
@@ -31,7 +32,6 @@ from proxy.claims.decompose.clause_words import (
     Clause,
 )
 from proxy.claims.decompose.english_words import EDGES, MAX_SUBJECT, English, Word
-from proxy.claims.rendered import RenderedClaim
 
 _MIN_CLAUSE = 2
 """Words."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from proxy.claims.context import RenderedClaim
 from proxy.claims.decompose.clause_words import (
     ADVERBS,
     BE,
@@ -21,7 +22,6 @@ from proxy.claims.decompose.clause_words import (
     SINGULAR,
     SUBORDINATORS,
 )
-from proxy.claims.rendered import RenderedClaim
 from proxy.text.words import Span
 
 EDGES = " ,;—–"
