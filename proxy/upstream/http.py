@@ -17,8 +17,8 @@ from proxy.types import Chat, Json, Reply, ReplyChunk
 from proxy.upstream.completion import as_chunk, read_chunk, to_reply
 from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import from_answer, from_event, is_error, passed_on
-from proxy.upstream.sse import FRAMING, Chunks, require, whole_lines
 from proxy.upstream.safe_json import dumps, loads
+from proxy.upstream.sse import FRAMING, Chunks, require, whole_lines
 from proxy.upstream.transport import StaleConnectionError, new_session, proxy_for, translated
 
 CHAT = "chat/completions"

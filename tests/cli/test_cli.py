@@ -121,6 +121,14 @@ def test_an_unknown_setting_is_one_clear_line(tmp_path: Path) -> None:
     assert "unknown key 'server.prot'; did you mean 'port'?" in one_line(done)
 
 
+def test_modes_that_contradict_each_other_refuse_to_start(tmp_path: Path, example_index: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("streaming: {mode: sentence}\nregeneration: {on_unsupported: drop}\n", encoding="utf-8")
+    result = vouch("serve", "--config", str(config), "--index", str(example_index), folder=tmp_path)
+    assert result.returncode == 2
+    assert "contradict each other" in one_line(result.stderr)
+
+
 def test_a_port_in_use_is_one_clear_line(tmp_path: Path, example_index: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -59,7 +59,9 @@ def test_every_chunk_is_a_chat_completion_chunk(
     upstream.enqueue(*answers)
     body = {**CHAT, **options, "stream_options": {"include_usage": with_usage}}
     if mode != "sentence" or "max_rounds" in options.get("vouch", {}):
-        body["vouch"] = {**options.get("vouch", {}), "stream_mode": mode}
+        corrected = {"buffer": {"max_rounds": 1}, "sentence": {"max_rounds": 1, "correction": "prefix"}}
+        rounds = corrected.get(mode, {}) if "max_rounds" in options.get("vouch", {}) else {}
+        body["vouch"] = {"stream_mode": mode, **rounds}
     chunks = events(f"{base_url}/chat/completions", body)
     assert len(chunks) >= 2
     for chunk in chunks:

@@ -279,6 +279,60 @@ def test_a_model_may_have_a_mode_of_its_own(corpus: Library, upstream: Upstream)
         assert "".join(pieces(list(chunks_of(base_url)))) == f"{TRUE}[4]"
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"stream_mode": "passthrough", "fail_closed": True}, "`fail_closed` holds back"),
+        ({"stream_mode": "passthrough", "on_unsupported": "drop"}, "on_unsupported 'drop' drops"),
+        ({"stream_mode": "sentence", "on_unsupported": "drop"}, "use 'buffer'"),
+        ({"correction": "prefix", "on_unsupported": "drop"}, "use correction 'none'"),
+        ({"correction": "prefix", "stream_mode": "buffer"}, "not in stream mode 'buffer'"),
+        ({"correction": "prefix", "stream_mode": "passthrough"}, "not in stream mode 'passthrough'"),
+        ({"correction": "prefix", "max_rounds": 0}, "`max_rounds` is 0"),
+        ({"stream_mode": "sentence", "max_rounds": 2}, "no use for `max_rounds`"),
+        ({"stream_mode": "passthrough", "max_rounds": 2}, "no use for `max_rounds`"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_options_that_contradict_each_other_are_refused(
+    base_url: str, upstream: Upstream, options: dict[str, Any], said: str, stream: bool
+) -> None:
+    body = {"model": "test", "messages": MESSAGES, "stream": stream, "vouch": options}
+    response = httpx.post(f"{base_url}/chat/completions", json=body, timeout=30)
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["param"] == "vouch"
+    assert said in error["message"]
+    assert not upstream.requests
+
+
+def test_prefix_correction_is_for_a_single_choice(base_url: str, upstream: Upstream) -> None:
+    body = {"model": "test", "messages": MESSAGES, "stream": True, "n": 2, "vouch": {"correction": "prefix"}}
+    response = httpx.post(f"{base_url}/chat/completions", json=body, timeout=30)
+    assert response.status_code == 400
+    assert "a single choice" in response.json()["error"]["message"]
+    assert not upstream.requests
+
+
+def test_what_the_operator_configured_for_safety_is_not_overridden(
+    corpus: Library, upstream: Upstream
+) -> None:
+    settings = settings_for(upstream.url, verification={"fail_closed": True})
+    body = {"model": "test", "messages": MESSAGES, "stream": True, "vouch": {"stream_mode": "passthrough"}}
+    with serving(settings, corpus) as base_url:
+        response = httpx.post(f"{base_url}/chat/completions", json=body, timeout=30)
+    assert response.status_code == 400
+    assert "fail_closed" in response.json()["error"]["message"]
+
+
+def test_a_requests_own_mode_goes_before_a_configured_correction(corpus: Library, upstream: Upstream) -> None:
+    settings = settings_for(upstream.url, streaming={"correction": "prefix"})
+    upstream.enqueue(Reply(f"{TRUE} {TRUE_TOO}", size=5))
+    with serving(settings, corpus) as base_url:
+        chunks = list(chunks_of(base_url, stream_mode="passthrough"))
+    assert "".join(pieces(chunks)) == f"{TRUE} {TRUE_TOO}"
+
+
 def test_an_upstream_that_never_answers_is_a_status(base_url: str, upstream: Upstream) -> None:
     upstream.enqueue(Hang())
     body = {"model": "test-hasty", "messages": MESSAGES, "stream": True}
