@@ -59,7 +59,7 @@ def test_every_chunk_is_a_chat_completion_chunk(
     upstream.enqueue(*answers)
     body = {**CHAT, **options, "stream_options": {"include_usage": with_usage}}
     if mode != "sentence" or "max_rounds" in options.get("vouch", {}):
-        corrected = {"buffer": {"max_rounds": 1}, "sentence": {"max_rounds": 1, "correction": "prefix"}}
+        corrected: Json = {"buffer": {"max_rounds": 1}, "sentence": {"max_rounds": 1, "correction": "prefix"}}
         rounds = corrected.get(mode, {}) if "max_rounds" in options.get("vouch", {}) else {}
         body["vouch"] = {"stream_mode": mode, **rounds}
     chunks = events(f"{base_url}/chat/completions", body)
