@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from proxy.claims.rendered import is_row
+from proxy.claims.context import is_row
 from proxy.claims.segment import segment
 from proxy.correction.cuts import Edit, applied, cuts, moved
 from proxy.text.language import language_of
