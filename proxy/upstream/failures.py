@@ -1,4 +1,4 @@
-"""What an upstream said when it failed, as errors of our own. No message repeats a key."""
+"""An upstream's error answers as `UpstreamError`. No message repeats a key."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _FORWARDED_HEADERS = frozenset({"retry-after", "retry-after-ms", "x-should-retry
 
 
 class BrokenOffError(UpstreamConnectionError):
-    """The connection broke after the answer had begun: asking again would pay for it twice."""
+    """The connection broke after the answer had begun. Not retried: the answer would be paid for twice."""
 
     code = "upstream_broke_off"
 
 
 def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of an upstream's answer that its client may act on, lower case."""
+    """The headers of an upstream's answer for its client, in lower case: retries and rate limits."""
     lower = {name.lower(): value for name, value in headers.items()}
     return {
         name: value
@@ -35,7 +35,7 @@ def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
 def from_answer(
     status: int, body: Any, headers: Mapping[str, str], endpoint: Endpoint, client_key: str | None
 ) -> UpstreamError:
-    """An answer that is not a success. `body` is its parsed JSON, or its text where it is none."""
+    """The error for an answer that is not a success. `body` is its parsed JSON, or its text."""
     said = _error_object(body)
     reason = _text(said.get("message")) or _phrase(status)
     if status in (401, 403):
@@ -54,7 +54,7 @@ def from_answer(
 
 
 def from_event(body: Json, endpoint: Endpoint, client_key: str | None = None) -> UpstreamError:
-    """An error that came in place of a reply, behind a 200: its status is whatever the error itself names."""
+    """The error for an error object in an answer with status 200. It names its status itself, or gets 502."""
     said = _error_object(body)
     named = (said.get(key) for key in ("status", "status_code", "code"))
     status = next((int(text) for text in map(_text, named) if text and _is_error_status(text)), 502)
@@ -62,20 +62,20 @@ def from_event(body: Json, endpoint: Endpoint, client_key: str | None = None) ->
 
 
 def is_error(body: Json) -> bool:
-    """Whether a JSON object says that something failed, in one of the shapes that servers use."""
+    """Whether a JSON object is an error, in one of the shapes that servers use."""
     return bool(body.get("error")) or (body.get("object") == "error" and "message" in body)
 
 
 def scrubbed(message: str, secrets: tuple[str, ...]) -> str:
-    """The message, cut to a sane length, with `***` for each secret."""
+    """The message with `***` for each secret, cut to `MAX_MESSAGE` characters."""
     for secret in secrets:
         message = message.replace(secret, "***")
     return message[:MAX_MESSAGE]
 
 
 def _error_object(body: Any) -> Json:
-    """`{"error": {...}}` of OpenAI, its list by Gemini, `{"error": "text"}`, `{"detail": ...}` of FastAPI,
-    the flat `{"object": "error", ...}` of older vLLM, or plain text."""
+    """The error's fields. Read are OpenAI's `{"error": {...}}`, Gemini's list of it, `{"error": "text"}`,
+    FastAPI's `{"detail": ...}`, the flat `{"object": "error", ...}` of older vLLM, and plain text."""
     if isinstance(body, list) and body:
         body = body[0]
     if isinstance(body, str):

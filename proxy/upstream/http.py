@@ -1,4 +1,4 @@
-"""The direct client for OpenAI-compatible upstreams: pooled, and raw JSON in and out."""
+"""The direct client for OpenAI-compatible upstreams, with a pool of connections."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from proxy.upstream.transport import StaleConnectionError, new_session, proxy_fo
 
 CHAT = "chat/completions"
 FORWARDED = frozenset({"embeddings", "completions", "moderations", "images/generations"})
-"""Routes that take and give no chat, so that there is nothing to check."""
+"""Routes other than chat, whose answers hold nothing to check."""
 
 EVENT_STREAM = "text/event-stream"
 
 MAX_ERROR_BYTES = 65_536
 
 LARGE = 65_536
-"""Bytes from which on a body goes out in pieces."""
+"""A body of so many bytes or more is sent in pieces."""
 
 LINGER = 0.1
-"""Seconds that a stream may take to end after `[DONE]` before its connection is given up."""
+"""Seconds that a stream may take to end after `[DONE]`; then its connection is closed instead of reused."""
 
 
 class HTTPUpstream:
@@ -44,7 +44,7 @@ class HTTPUpstream:
     """
 
     def __init__(self, endpoint: Endpoint, session: aiohttp.ClientSession | None = None) -> None:
-        """Raises `ConfigError` where `endpoint` has no http(s) address, or a key that can't be sent."""
+        """Raises `ConfigError` if `endpoint` has no http(s) address, or a key that can't be sent."""
         self._endpoint = endpoint
         self._base = _base(endpoint)
         self._urls = {
@@ -117,7 +117,7 @@ class HTTPUpstream:
         return _forwarded(response, whole_lines(pieces, self._endpoint.where) if stream else pieces)
 
     async def close(self) -> None:
-        """Closes the pool, where it is our own."""
+        """Closes the pool, unless it was given."""
         if self._session is not None and self._owned:
             await self._session.close()
             self._session = None
@@ -127,7 +127,7 @@ class HTTPUpstream:
         return {key: value for key, value in sent.items() if key not in ("stream", "stream_options")}
 
     async def _open_stream(self, chat: Chat) -> aiohttp.ClientResponse:
-        """Usage is asked for; a server that does not know `stream_options` is asked again without."""
+        """Asks for usage too. If the server does not know `stream_options`, the call is repeated without."""
         body = self._body(chat.body) | {"stream": True}
         wanted = chat.body.get("stream_options") or {}
         options = {"stream_options": {**wanted, "include_usage": True}}
@@ -141,7 +141,7 @@ class HTTPUpstream:
     async def _post(
         self, route: str, body: Json, client_key: str | None, deadline: float
     ) -> aiohttp.ClientResponse:
-        """The open answer, a success by its status. Who gets it closes it."""
+        """The answer, a success by its status. The caller closes it."""
         key = self._endpoint.key(client_key)
         authorization = {"authorization": f"Bearer {key}"} if key else {}
         headers = {"content-type": "application/json", **authorization, **self._endpoint.headers}
@@ -157,7 +157,7 @@ class HTTPUpstream:
         try:
             data = await self._read(response, MAX_ERROR_BYTES, deadline, cut=True)
         except UpstreamError:
-            data = b""  # the status says what went wrong; its explanation got lost
+            data = b""  # the status alone tells what went wrong
         finally:
             response.close()
         raise from_answer(response.status, _lenient(data), response.headers, self._endpoint, client_key)
@@ -181,7 +181,7 @@ class HTTPUpstream:
     async def _read(
         self, response: aiohttp.ClientResponse, limit: int, deadline: float, *, cut: bool = False
     ) -> bytes:
-        """The whole body. One over `limit` is cut, or raises `UpstreamProtocolError`."""
+        """The whole body. One of more than `limit` bytes is cut, or else raises `UpstreamProtocolError`."""
         data = bytearray()
         while piece := await self._piece(response, deadline):
             data += piece
@@ -208,8 +208,10 @@ class HTTPUpstream:
     async def _first(
         self, response: aiohttp.ClientResponse, client_key: str | None, deadline: float, *, stream: bool
     ) -> bytes:
-        """An answer's first bytes, behind which it is going to be a success: an error that comes in place of
-        a reply is raised. The whole answer, where that takes all of it to tell."""
+        """The first bytes of an answer, or all of it if that is needed to tell a reply from an error object.
+
+        Raises `UpstreamError` for an error object.
+        """
         first = await self._piece(response, deadline)
         require(first, self._endpoint.where, stream=stream)
         if b'"error"' not in first:
@@ -224,7 +226,7 @@ class HTTPUpstream:
         return whole
 
     async def _pieces(self, response: aiohttp.ClientResponse, first: bytes = b"") -> AsyncIterator[bytes]:
-        """All that comes behind `first`, and that before it."""
+        """`first` and all bytes after it, as they come."""
         left = self._endpoint.max_reply_bytes * FRAMING
         try:
             piece = first or await self._piece(response, self._deadline())
@@ -238,14 +240,14 @@ class HTTPUpstream:
             response.close()
 
     async def _drain(self, response: aiohttp.ClientResponse) -> None:
-        """Reads what follows `[DONE]`, usually nothing but the body's end: then the connection is reused."""
+        """Reads the rest after `[DONE]`, usually the end of the body, so that the connection is reused."""
         deadline = asyncio.get_running_loop().time() + LINGER
         with suppress(UpstreamError):  # the reply is whole: whatever is wrong now, hanging up is enough
             while await self._piece(response, deadline):
                 pass
 
     async def _piece(self, response: aiohttp.ClientResponse, deadline: float) -> bytes:
-        """Whatever has come; nothing at the body's end."""
+        """The bytes that have come; empty at the end of the body."""
         with translated(self._endpoint, begun=True):
             async with asyncio.timeout_at(deadline):
                 return await response.content.readany()
@@ -289,7 +291,7 @@ def _base(endpoint: Endpoint) -> URL:
 
 
 def _lenient(data: bytes) -> Any:
-    """An error's body: its JSON, or whatever text it is."""
+    """The body of an error: parsed JSON, or text."""
     try:
         return loads(data)
     except UpstreamProtocolError:

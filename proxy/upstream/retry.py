@@ -1,4 +1,4 @@
-"""An `LLM` that is asked again after a failure that has cost nothing and may pass."""
+"""Wrappers that repeat a call after a failure that cost nothing and may be temporary."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from proxy.upstream.endpoint import Forwarded, Relay
 from proxy.upstream.failures import BrokenOffError
 
 BASE = 0.25
-"""Seconds that the first pause is at most; each further one may be twice as long."""
+"""Longest first pause in seconds; each further one may be twice as long."""
 LONGEST = 5.0
-"""Seconds that any pause is at most. An upstream that asks for more is not asked again."""
+"""Longest pause in seconds. If the upstream asks for more, the call is not repeated."""
 
 _STATUSES = frozenset({500, 502, 503, 504})
 
@@ -26,12 +26,11 @@ T = TypeVar("T")
 
 
 class Retrying:
-    """The same replies, after at most `max_retries` more calls.
+    """`protocols.LLM` that repeats a failed call of another one, at most `max_retries` times.
 
-    Called again: after a connection that failed before the answer's first byte, and after 500, 502, 503
-    and 504. Not after 429 (the client is told when to come back), a time-out (it has cost the client its
-    patience already) or a malformed answer (it has cost money). A stream is retried only before its first
-    chunk.
+    Repeated are calls whose connection failed before the first byte of the answer, or that got 500, 502, 503
+    or 504. Not repeated are those that got 429 (the client is told when to try again), a time-out (the client
+    has waited long enough) or a malformed answer (it has cost money), and streams after their first chunk.
     """
 
     def __init__(self, llm: LLM, max_retries: int, uniform: Callable[[], float] = random.random) -> None:
@@ -62,7 +61,7 @@ class Retrying:
 
 
 class RetryingRelay:
-    """The same answers, after at most `max_retries` more calls, as `Retrying` makes them."""
+    """A `Relay` that repeats a failed call of another one, as `Retrying` does."""
 
     def __init__(self, inner: Relay, max_retries: int, uniform: Callable[[], float] = random.random) -> None:
         """`uniform` gives the jitter, in [0, 1)."""
@@ -71,7 +70,7 @@ class RetryingRelay:
         self._uniform = uniform
 
     async def relay(self, chat: Chat) -> Forwarded:
-        """The answer, from its first bytes on."""
+        """The answer, once its first bytes have come."""
         return await _retried(lambda: self._inner.relay(chat), self._max_retries, self._uniform)
 
 
@@ -85,7 +84,7 @@ async def _retried(call: Callable[[], Awaitable[T]], max_retries: int, uniform: 
 
 
 async def _pause(attempt: int, error: UpstreamError, jitter: float) -> None:
-    """Waits, or raises `error` where asking again is no use."""
+    """Waits before the next call, or raises `error` if the call is not to be repeated."""
     seconds = pause(attempt, error, jitter)
     if seconds is None:
         raise error
@@ -93,7 +92,7 @@ async def _pause(attempt: int, error: UpstreamError, jitter: float) -> None:
 
 
 def pause(attempt: int, error: UpstreamError, jitter: float) -> float | None:
-    """Seconds to wait after the failure of call number `attempt` (from 0); None: don't call again.
+    """Seconds to wait after call number `attempt` (from 0) failed; None if it is not to be repeated.
 
     Exponential backoff with full jitter (Brooker, "Exponential Backoff And Jitter", AWS 2015), and never
     less than the upstream asks for.
@@ -105,7 +104,7 @@ def pause(attempt: int, error: UpstreamError, jitter: float) -> float | None:
 
 
 def is_passing(error: UpstreamError) -> bool:
-    """Whether the same call may succeed in a moment, and asking again pays for nothing twice."""
+    """Whether the same call may succeed in a moment, and repeating it pays for nothing twice."""
     if error.headers.get("x-should-retry") == "false":
         return False
     if isinstance(error, UpstreamConnectionError):
@@ -116,7 +115,7 @@ def is_passing(error: UpstreamError) -> bool:
 
 
 def retry_after(error: UpstreamError) -> float:
-    """Seconds that the upstream asks us to wait, 0 where it does not say; a date counts as too long."""
+    """Seconds that the upstream asks to wait, or 0. A date counts as infinity."""
     millis, seconds = error.headers.get("retry-after-ms"), error.headers.get("retry-after")
     if millis is not None:
         return _seconds(millis) / 1000

@@ -1,4 +1,4 @@
-"""What is aiohttp's own about the direct client: the pool, the proxy, and its exceptions as ours."""
+"""aiohttp for the direct client: the pool, the proxy, and its exceptions as `UpstreamError`."""
 
 from __future__ import annotations
 
@@ -23,27 +23,25 @@ from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.failures import BrokenOffError
 
 POOL_SIZE = 256
-"""Connections at once; further calls wait, within their time-out."""
+"""Connections at the same time; further calls wait, within their time-out."""
 
 KEEP_ALIVE = 4.0
-"""Seconds that an idle connection is kept: less than the 5 after which uvicorn (vLLM, say) closes it, so
-that no call goes out on a connection that is just being closed."""
-
+"""Seconds that an idle connection is kept. uvicorn (and so vLLM) closes it after 5: with less, no call goes
+out on a connection that is just being closed."""
 
 STALE = 1.0
-"""Seconds within which a connection breaks that the server had closed while it was idle."""
+"""Seconds within which a call fails on a connection that the server closed while it was idle."""
 
 
 class StaleConnectionError(aiohttp.ClientConnectionError):
-    """A connection of the pool that the server closed before it answered this call: it just went idle for too
-    long, and has not seen the call."""
+    """The server had closed an idle connection of the pool, and so has not seen the call."""
 
 
 def _response_class() -> type[aiohttp.ClientResponse]:
     used = WeakSet[object]()
 
     class Response(aiohttp.ClientResponse):
-        """Tells whether the connection that broke before an answer had carried one already."""
+        """Notes which connections have carried an answer before."""
 
         async def start(self, connection: Connection) -> aiohttp.ClientResponse:
             """Waits for the answer's head. Raises `StaleConnectionError` beside aiohttp's own."""
@@ -63,7 +61,7 @@ def _response_class() -> type[aiohttp.ClientResponse]:
 def new_session() -> aiohttp.ClientSession:
     """A pool on the running loop. No cookies: one client's must not reach another's call.
 
-    It raises `StaleConnectionError` where it is worth asking once more.
+    Its calls raise `StaleConnectionError` if it is safe to send the same call again.
     """
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=POOL_SIZE, keepalive_timeout=KEEP_ALIVE),
@@ -76,7 +74,7 @@ def new_session() -> aiohttp.ClientSession:
 def proxy_for(base: URL) -> str | None:
     """The proxy that `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name for this address.
 
-    Looked up once per upstream: aiohttp's `trust_env` does so in each call, and reads `~/.netrc` as well.
+    Looked up once per upstream: aiohttp's `trust_env` looks it up for each call, and reads `~/.netrc` too.
     """
     if urllib.request.proxy_bypass(base.host or ""):
         return None
@@ -85,7 +83,7 @@ def proxy_for(base: URL) -> str | None:
 
 @contextmanager
 def translated(endpoint: Endpoint, *, begun: bool = False) -> Iterator[None]:
-    """aiohttp's exceptions as `UpstreamError`. `begun`: the answer's first byte has come."""
+    """Turns aiohttp's exceptions into `UpstreamError`. `begun`: the first byte of the answer has come."""
     try:
         yield
     except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -93,7 +91,7 @@ def translated(endpoint: Endpoint, *, begun: bool = False) -> Iterator[None]:
 
 
 def from_exception(error: Exception, endpoint: Endpoint, *, begun: bool = False) -> UpstreamError:
-    """Our error for one of aiohttp's (or for the OSError or ValueError that it lets through)."""
+    """Our error for an exception of aiohttp, or an OSError or ValueError that it lets through."""
     made = kind(type(error))(error, endpoint)
     if begun and isinstance(made, UpstreamConnectionError):
         return BrokenOffError(f"{endpoint.where}: the connection broke off in the middle of the answer.")
@@ -101,7 +99,7 @@ def from_exception(error: Exception, endpoint: Endpoint, *, begun: bool = False)
 
 
 def kind(exception: type[BaseException]) -> Callable[[Exception, Endpoint], UpstreamError]:
-    """The entry for the nearest of an exception's classes."""
+    """What makes our error for an exception of this class, or of the nearest class that it inherits from."""
     names = (ancestor.__name__ for ancestor in exception.__mro__)
     return next((_KINDS[name] for name in names if name in _KINDS), _unexpected)
 
@@ -168,4 +166,4 @@ _KINDS: Mapping[str, Callable[[Exception, Endpoint], UpstreamError]] = {
     "NonHttpUrlClientError": _misaddressed,
     "ValueError": _misaddressed,
 }
-"""By class name, since not every version of aiohttp has every class."""
+"""By class name, since some versions of aiohttp lack some of the classes."""
