@@ -34,7 +34,7 @@ matrix: $(DEV) clients  ## run them, and write docs/clients.md's table
 	@$(BIN)/python -m tests.clients.matrix
 
 docs: $(DEV)  ## the documentation as a site, in site/; a broken link is an error
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 wheel: $(DEV)  ## sdist and wheel, in dist/
 	@$(BIN)/python -m build --no-isolation --outdir dist
