@@ -89,7 +89,7 @@ def bare(parts: Sequence[str], signs: Sequence[str] = ()) -> list[str]:
     has a sign of its own behind a claim, or ends in a list that looks like our footer and lists our marks.
     """
     text = "".join(parts)
-    returns = [match.start() - at for at, match in enumerate(_RETURN.finditer(text))]
+    returns = [match.start() - index for index, match in enumerate(_RETURN.finditer(text))]
     spans = [
         (start + bisect_left(returns, start), end + bisect_left(returns, end))
         for start, end in _ours(_RETURN.sub("", text), signs)
@@ -129,24 +129,24 @@ def _sign_spans(text: str, sign: str) -> list[Span]:
 
 def _places(spans: Sequence[Span], removed: Sequence[Span]) -> Iterator[int]:
     """Where each of the spans, all of them removed, stood in what is left."""
-    gone = at = 0
+    gone = index = 0
     for start, _ in spans:
-        while at < len(removed) and removed[at][1] <= start:
-            gone += removed[at][1] - removed[at][0]
-            at += 1
-        within = start - removed[at][0] if at < len(removed) and removed[at][0] < start else 0
+        while index < len(removed) and removed[index][1] <= start:
+            gone += removed[index][1] - removed[index][0]
+            index += 1
+        within = start - removed[index][0] if index < len(removed) and removed[index][0] < start else 0
         yield start - gone - within
 
 
-def _with(spans: Sequence[Span], found: Iterable[Span]) -> list[Span]:
+def _with(spans: Sequence[Span], added: Iterable[Span]) -> list[Span]:
     """The spans and what was found in the text without them, as spans of the text with them."""
-    moved, gone, at = list(spans), 0, 0
-    for start, end in found:
+    moved, gone, index = list(spans), 0, 0
+    for start, end in added:
         edges = []
         for edge in (start, end):
-            while at < len(spans) and spans[at][0] - gone <= edge:
-                gone += spans[at][1] - spans[at][0]
-                at += 1
+            while index < len(spans) and spans[index][0] - gone <= edge:
+                gone += spans[index][1] - spans[index][0]
+                index += 1
             edges.append(edge + gone)
         moved.append((edges[0], edges[1]))
     return list(_joined(sorted(moved)))

@@ -81,29 +81,33 @@ def marks(text: str) -> Iterator[Marks]:
 
 
 def _marks_of_lines(text: str, lines: Sequence[Span]) -> Iterator[Marks]:
-    found = _with_links(text, tokens(text, lines[0], lines[1:]))
+    line_tokens = _with_links(text, tokens(text, lines[0], lines[1:]))
     removed: dict[int, int] = {}
     line = index = 0
-    while index < len(found):
-        if found[index].kind != "citation":
+    while index < len(line_tokens):
+        if line_tokens[index].kind != "citation":
             index += 1
             continue
-        last = _run_end(text, found, index)
-        while lines[line][1] < found[index].end:
+        last = _run_end(text, line_tokens, index)
+        while lines[line][1] < line_tokens[index].end:
             line += 1
-        mark = _removable(_Run(text, found, index, last, lines[line]), removed)
+        mark = _removable(_Run(text, line_tokens, index, last, lines[line]), removed)
         if mark is not None:
             start, end = mark
             removed[end] = start
-            run = (one for one in found[index : last + 1] if one.kind == "citation" and one.start >= start)
-            yield Marks(start, end, tuple((one.start, one.end) for one in run))
+            run = (
+                token
+                for token in line_tokens[index : last + 1]
+                if token.kind == "citation" and token.start >= start
+            )
+            yield Marks(start, end, tuple((token.start, token.end) for token in run))
         index = last + 1
 
 
-def _with_links(text: str, found: Sequence[Token]) -> list[Token]:
+def _with_links(text: str, tokens: Sequence[Token]) -> list[Token]:
     """The tokens with each link whose text is a number (`[1](url)`) as one citation."""
     joined: list[Token] = []
-    for token in found:
+    for token in tokens:
         joined.append(token)
         opening, label = joined[-3:-1] if len(joined) > 2 else (None, None)
         if opening is None or label is None or token.kind != "close" or opening.kind != "open":
@@ -117,12 +121,12 @@ def _is_number(text: str, token: Token) -> bool:
     return token.kind == "text" and _NUMBER.fullmatch(text, token.start, token.end) is not None
 
 
-def _run_end(text: str, found: Sequence[Token], index: int) -> int:
+def _run_end(text: str, tokens: Sequence[Token], index: int) -> int:
     """The index of the last citation of a run, which spaces may divide."""
     last = index
-    for following in range(index + 1, len(found)):
-        token = found[following]
-        if token.kind == "citation" and "\n" not in text[found[last].end : token.start]:
+    for following in range(index + 1, len(tokens)):
+        token = tokens[following]
+        if token.kind == "citation" and "\n" not in text[tokens[last].end : token.start]:
             last = following
         elif token.kind != "text" or text[token.start : token.end].strip(" \t"):
             break

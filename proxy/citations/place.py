@@ -101,9 +101,11 @@ def annotate(
     """
     groups = dict(sorted(_numbered(findings, numbers or {}).items()))
     first = [evidence[0].passage for evidence in groups.values()]
-    urls = dict(zip(groups, _unique([_url(one, url_of) for one in first], _with_fragment), strict=True))
+    urls = dict(
+        zip(groups, _unique([_url(passage, url_of) for passage in first], _with_fragment), strict=True)
+    )
     titles = dict(zip(groups, _titles(first), strict=True))
-    number_of = {one.passage.id: n for n, evidence in groups.items() for one in evidence}
+    number_of = {each.passage.id: n for n, evidence in groups.items() for each in evidence}
 
     pieces: list[str] = []
     claims: list[Located] = []
@@ -116,7 +118,7 @@ def annotate(
         length += claim.end - position
         position = claim.end
         start, end = length - (claim.end - claim.start), length
-        cited = tuple(sorted({number_of[one.passage.id] for one in _shown(finding)}))
+        cited = tuple(sorted({number_of[evidence.passage.id] for evidence in _shown(finding)}))
         for n in cited:
             mark = _MARKS[style](n, urls[n])
             pieces.append(mark)
@@ -136,7 +138,7 @@ def annotate(
 
 
 def _shown(finding: Finding) -> tuple[Evidence, ...]:
-    """What a finding has marks for."""
+    """The evidence that a finding has markers for."""
     return (*finding.cited, *finding.claimed)
 
 
@@ -144,15 +146,15 @@ def _numbered(findings: Sequence[Finding], numbers: Mapping[str, int]) -> dict[i
     """The cited evidence by number: each passage once, as its first claim found it."""
     taken = set(numbers.values())
     free = (n for n in count(1) if n not in taken)
-    found: dict[str, Evidence] = {}
+    first_found: dict[str, Evidence] = {}
     for finding in findings:
-        for one in _shown(finding):
-            found.setdefault(one.passage.id, one)
+        for evidence in _shown(finding):
+            first_found.setdefault(evidence.passage.id, evidence)
     groups: dict[int, tuple[Evidence, ...]] = {}
-    for one in found.values():
-        number = numbers.get(one.passage.document_id)
+    for evidence in first_found.values():
+        number = numbers.get(evidence.passage.document_id)
         number = next(free) if number is None else number
-        groups[number] = (*groups.get(number, ()), one)
+        groups[number] = (*groups.get(number, ()), evidence)
     return groups
 
 
