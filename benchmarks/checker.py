@@ -77,20 +77,20 @@ class Naive:
         ]
         with torch.inference_mode():
             logits = self.model(**stacked([join(text, claim, first, end, 512) for text, claim in ids]))
-        found: list[list[float]] = logits.classes.softmax(-1).tolist()
-        return found
+        judgements: list[list[float]] = logits.classes.softmax(-1).tolist()
+        return judgements
 
 
 def replies(text: Text, count: int) -> list[list[Pair]]:
     """The pairs of each reply."""
     size = WORDS[text.language]
-    passages = [text.piece(at, at + size) for at in range(0, len(text.words) - size, size)]
-    claims = [(at, passage[slice(*sentence_spans(passage)[1])]) for at, passage in enumerate(passages)
+    passages = [text.piece(index, index + size) for index in range(0, len(text.words) - size, size)]
+    claims = [(index, passage[slice(*sentence_spans(passage)[1])]) for index, passage in enumerate(passages)
               if len(sentence_spans(passage)) > 2]  # fmt: skip
     return [
         [
-            Pair(claim, passages[(at + shift) % len(passages)])
-            for at, claim in claims[reply * CLAIMS : (reply + 1) * CLAIMS]
+            Pair(claim, passages[(index + shift) % len(passages)])
+            for index, claim in claims[reply * CLAIMS : (reply + 1) * CLAIMS]
             for shift in range(PASSAGES)
         ]
         for reply in range(count)

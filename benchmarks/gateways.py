@@ -70,18 +70,18 @@ def gateways(folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Ga
     with contextlib.ExitStack() as stack:
         bare = stack.enter_context(upstream(folder, replies_file(folder, [TEXT])))
         ours = stack.enter_context(vouch(folder, bare.url, index))
-        found = {
+        targets = {
             "bare upstream": Gateway(bare, Target(bare.url, "bench", KEY)),
             "Vouch, raw": Gateway(ours, Target(ours.url, "bench-raw", KEY)),
             "Vouch, passthrough": Gateway(ours, Target(ours.url, "bench", KEY, body=PASSTHROUGH)),
         }
         if options.litellm:
             other = stack.enter_context(litellm(folder, bare.url, options.litellm))
-            found["LiteLLM proxy"] = Gateway(other, Target(other.url, "bench", KEY))
+            targets["LiteLLM proxy"] = Gateway(other, Target(other.url, "bench", KEY))
         if options.portkey:
             other = stack.enter_context(portkey(folder, options.portkey))
-            found["Portkey gateway"] = Gateway(other, portkey_target(other.url, bare.url))
-        yield found
+            targets["Portkey gateway"] = Gateway(other, portkey_target(other.url, bare.url))
+        yield targets
 
 
 def loaded(target: Target, load: Load) -> Figures:
@@ -100,25 +100,25 @@ def works(name: str, gateway: Gateway) -> bool:
     return not failed
 
 
-def compare(found: Mapping[str, Gateway], rounds: int, seconds: float) -> dict[str, dict[str, Figures]]:
+def compare(targets: Mapping[str, Gateway], rounds: int, seconds: float) -> dict[str, dict[str, Figures]]:
     """Medians by load and gateway."""
     turns: dict[tuple[str, str], list[Figures]] = {}
     for _ in range(rounds):
         for load_name, load in loads(seconds).items():
-            for name, gateway in found.items():
+            for name, gateway in targets.items():
                 turns.setdefault((load_name, name), []).append(loaded(gateway.target, load))
     return {
-        load_name: {name: _median(turns[load_name, name]) for name in found} for load_name in loads(seconds)
+        load_name: {name: _median(turns[load_name, name]) for name in targets} for load_name in loads(seconds)
     }
 
 
 def _median(figures: list[Figures]) -> Figures:
     return Figures(
-        requests_per_second=statistics.median(one.requests_per_second for one in figures),
-        chunks_per_second=statistics.median(one.chunks_per_second for one in figures),
-        p50=statistics.median(one.p50 for one in figures),
-        p99=statistics.median(one.p99 for one in figures),
-        failed=sum(one.failed for one in figures),
+        requests_per_second=statistics.median(figure.requests_per_second for figure in figures),
+        chunks_per_second=statistics.median(figure.chunks_per_second for figure in figures),
+        p50=statistics.median(figure.p50 for figure in figures),
+        p99=statistics.median(figure.p99 for figure in figures),
+        failed=sum(figure.failed for figure in figures),
     )
 
 
@@ -128,9 +128,9 @@ def table(figures: Mapping[str, Mapping[str, Figures]], memory: Mapping[str, flo
     for load_name, rows in figures.items():
         base = rows["bare upstream"]
         lines = [
-            f"| {name} | {one.requests_per_second:,.0f} | {one.chunks_per_second:,.0f} | {one.p50:.1f} | "
-            f"{one.p99:.1f} | {one.p50 - base.p50:+.1f} | {one.failed} |"
-            for name, one in rows.items()
+            f"| {name} | {row.requests_per_second:,.0f} | {row.chunks_per_second:,.0f} | {row.p50:.1f} | "
+            f"{row.p99:.1f} | {row.p50 - base.p50:+.1f} | {row.failed} |"
+            for name, row in rows.items()
         ]
         head = f"| {load_name} | requests/s | chunks/s | p50 (ms) | p99 (ms) | added (ms) | failed |"
         parts.append("\n".join([head, "|---|--:|--:|--:|--:|--:|--:|", *lines]))
@@ -151,12 +151,15 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, gateways(Path(folder), options) as every:
         wanted = {"bare upstream", *(options.only or every)}
-        found = {name: one for name, one in every.items() if name in wanted and works(name, one)}
-        figures = compare(found, options.rounds, options.seconds)
-        memory = {name: one.running.memory() for name, one in found.items()}
+        targets = {name: target for name, target in every.items() if name in wanted and works(name, target)}
+        figures = compare(targets, options.rounds, options.seconds)
+        memory = {name: target.running.memory() for name, target in targets.items()}
     print(table(figures, memory))
     if options.json:
-        rows = {load: {name: asdict(one) for name, one in row.items()} for load, row in figures.items()}
+        rows = {
+            load: {name: asdict(figures_of) for name, figures_of in row.items()}
+            for load, row in figures.items()
+        }
         options.json.write_text(json.dumps({"loads": rows, "memory": memory}, indent=1))
 
 

@@ -151,8 +151,8 @@ def _resident(pid: int) -> float:
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
+    children: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in map(int, (task / "children").read_text().split()):
-            found += [child, *_children(child)]
-    return found
+            children += [child, *_children(child)]
+    return children

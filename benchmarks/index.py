@@ -33,7 +33,7 @@ from proxy.types import Passage
 
 def speed(corpus: str, passages: int, rounds: int) -> dict[str, Any]:
     """Passages per second of both, the median of their rounds, and the ratio of the two."""
-    stream = (found for found in documents([corpus]) if isinstance(found, Document))
+    stream = (item for item in documents([corpus]) if isinstance(item, Document))
     sample = list(islice((passage for document in stream for passage in chunk(document)), passages))
     encoder = SentenceTransformerEncoder()
     plain = SentenceTransformer(str(packaged_folder()), device="cpu", local_files_only=True)

@@ -54,25 +54,25 @@ def felm(data: Path) -> dict[str, str]:
 
 def problems(content: str, reply: Mapping[str, Any], upstream_text: str) -> list[str]:
     """What is wrong with a checked reply: offsets, marks, references, the text without its marks."""
-    found: list[str] = []
+    faults: list[str] = []
     marks: list[tuple[int, int, int]] = []
     for reference in reply["references"]:
         marks += [(start, end, reference["n"]) for start, end in reference["spans"]]
         if not (reference["url"] and reference["title"] and reference["quote"] in reference["text"]):
-            found.append(f"reference {reference['n']} is incomplete")
+            faults.append(f"reference {reference['n']} is incomplete")
     bare = content
     for start, end, n in sorted(marks, reverse=True):
         if content[start:end] != f"[{n}]":
-            found.append(f"mark {n} is not at {start}:{end}")
+            faults.append(f"mark {n} is not at {start}:{end}")
         bare = bare[:start] + bare[end:]
     if bare != upstream_text:
-        found.append("without its marks the content is not the upstream's text")
+        faults.append("without its marks the content is not the upstream's text")
     for claim in reply["verification"]["claims"]:
         if content[claim["start"] : claim["end"]] != claim["text"]:
-            found.append(f"claim at {claim['start']}:{claim['end']} is not its text")
+            faults.append(f"claim at {claim['start']}:{claim['end']} is not its text")
         if bool(claim["references"]) != (claim["verdict"] == "supported"):
-            found.append(f"claim at {claim['start']}:{claim['end']} is {claim['verdict']} and cites wrongly")
-    return found
+            faults.append(f"claim at {claim['start']}:{claim['end']} is {claim['verdict']} and cites wrongly")
+    return faults
 
 
 def exchange(client: httpx.Client, base_url: str, upstream: str, question: str, answer: str) -> Exchange:
@@ -106,12 +106,12 @@ def replay(answers: Mapping[str, str], index: Path, concurrency: int) -> tuple[l
 
 def report(done: list[Exchange], seconds: float) -> dict[str, Any]:
     """The figures; times in milliseconds."""
-    added = sorted(1000 * (one.proxied - one.direct) for one in done)
-    verdicts = Counter(c["verdict"] for one in done for c in one.reply["verification"]["claims"])
+    added = sorted(1000 * (entry.proxied - entry.direct) for entry in done)
+    verdicts = Counter(c["verdict"] for entry in done for c in entry.reply["verification"]["claims"])
     wrong = {
-        one.question: found
-        for one in done
-        if (found := problems(one.reply["choices"][0]["message"]["content"], one.reply, one.answer))
+        entry.question: found
+        for entry in done
+        if (found := problems(entry.reply["choices"][0]["message"]["content"], entry.reply, entry.answer))
     }
     return {
         "replies": len(done),

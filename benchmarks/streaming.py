@@ -55,14 +55,14 @@ class Stream:
 
 def texts(count: int) -> list[str]:
     """Replies of eight sentences, from the beginnings of the corpus's documents."""
-    found = []
+    texts_made = []
     for path in sorted(CORPUS.glob("*.md")):
         lines = path.read_text(encoding="utf-8").splitlines()
         text = " ".join(line for line in lines if line and line[0].isascii() and line[0].isalpha())
         spans = sentence_spans(text)
         if len(spans) >= SENTENCES and "[" not in text and text.isprintable():
-            found.append(text[: spans[SENTENCES - 1][1]])
-    return [found[number % len(found)] for number in range(count)]
+            texts_made.append(text[: spans[SENTENCES - 1][1]])
+    return [texts_made[number % len(texts_made)] for number in range(count)]
 
 
 async def stream(session: aiohttp.ClientSession, target: Target, number: int, pace: float) -> Stream:
@@ -92,14 +92,14 @@ def _contents(chunk: Mapping[str, Any]) -> list[str]:
 
 async def in_turns(targets: Mapping[str, Target], count: int, pace: float) -> dict[str, list[Stream]]:
     """Every reply, from each target, one at a time."""
-    found: dict[str, list[Stream]] = {name: [] for name in targets}
+    streams: dict[str, list[Stream]] = {name: [] for name in targets}
     async with aiohttp.ClientSession(read_bufsize=2**22) as session:
         for target in targets.values():
             await stream(session, target, 0, INSTANT)
         for number in range(count):
             for name, target in targets.items():
-                found[name].append(await stream(session, target, number, pace))
-    return found
+                streams[name].append(await stream(session, target, number, pace))
+    return streams
 
 
 async def at_once(target: Target, count: int, replies: int, pace: float) -> tuple[list[Stream], float]:
@@ -116,21 +116,21 @@ async def at_once(target: Target, count: int, replies: int, pace: float) -> tupl
 def lost(streams: Sequence[Stream], replies: Sequence[str]) -> int:
     """How many of them are not, without their marks, the upstream's text."""
     return sum(
-        bool(one.error) or re.sub(r"\[\d+\]", "", one.content) != replies[number % len(replies)]
-        for number, one in enumerate(streams)
+        bool(stream.error) or re.sub(r"\[\d+\]", "", stream.content) != replies[number % len(replies)]
+        for number, stream in enumerate(streams)
     )
 
 
-def table(found: Mapping[str, Sequence[Stream]], replies: Sequence[str]) -> str:
+def table(x: Mapping[str, Sequence[Stream]], replies: Sequence[str]) -> str:
     """Markdown: medians, in milliseconds."""
-    bare = found["upstream"]
+    bare = x["upstream"]
     lines = [
         "| stream | first content (added) | end (added) | end (added, worst) | lost |",
         "|---|--:|--:|--:|--:|",
     ]
-    for name, streams in found.items():
-        first = [1000 * (one.first - base.first) for one, base in zip(streams, bare, strict=True)]
-        last = [1000 * seconds for seconds in added(found, name)]
+    for name, streams in x.items():
+        first = [1000 * (stream.first - base.first) for stream, base in zip(streams, bare, strict=True)]
+        last = [1000 * seconds for seconds in added(x, name)]
         lines.append(
             f"| {name} | {statistics.median(first):+,.0f} ms | {statistics.median(last):+,.0f} ms "
             f"| {max(last):+,.0f} ms | {lost(streams, replies)} |"
@@ -138,10 +138,10 @@ def table(found: Mapping[str, Sequence[Stream]], replies: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def added(found: Mapping[str, Sequence[Stream]], name: str) -> list[float]:
+def added(streams: Mapping[str, Sequence[Stream]], name: str) -> list[float]:
     """Seconds that each stream ended later than the upstream's own."""
-    pairs = zip(found[name], found["upstream"], strict=True)
-    return [one.last - base.last for one, base in pairs]
+    pairs = zip(streams[name], streams["upstream"], strict=True)
+    return [pair.last - base.last for pair, base in pairs]
 
 
 def hidden(paced: Mapping[str, Sequence[Stream]], instant: Mapping[str, Sequence[Stream]]) -> float:

@@ -131,8 +131,8 @@ async def open_judge(
     kept = {"cache_pairs": _KEPT_PAIRS, "cache_chars": _KEPT_CHARS, "llm": llm}
     checkers = load_checkers(settings.checker.model_copy(update=kept), [options.checker])
     try:
-        found = checkers.over(asked.llm, asked.name) if asked else checkers.over()
-        yield Judge(found[options.checker], asked.meter if asked else None)
+        by_name = checkers.over(asked.llm, asked.name) if asked else checkers.over()
+        yield Judge(by_name[options.checker], asked.meter if asked else None)
     finally:
         checkers.close()
 

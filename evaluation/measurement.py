@@ -70,9 +70,9 @@ class Judged:
 def pooled(parts: Sequence[Judged]) -> Judged:
     """Several as one, in their order."""
     return Judged(
-        tuple(verdict for one in parts for verdict in one.verdicts),
-        np.concatenate([one.scores for one in parts]),
-        sum(one.seconds for one in parts),
+        tuple(verdict for part in parts for verdict in part.verdicts),
+        np.concatenate([part.scores for part in parts]),
+        sum(part.seconds for part in parts),
     )
 
 
@@ -212,23 +212,23 @@ def as_markdown(measurements: Sequence[Measurement], checker: str) -> str:
         ["file", "rows", "majority", *_COLUMNS.values(), "pairs/s", "unverified"],
         [
             [
-                one.file,
-                f"{one.n:,}",
-                shown(one.two_way.majority),
-                *one.two_way.cells(_COLUMNS),
-                f"{one.pairs_per_second:.1f}",
-                f"{one.unverified:,}",
+                entry.file,
+                f"{entry.n:,}",
+                shown(entry.two_way.majority),
+                *entry.two_way.cells(_COLUMNS),
+                f"{entry.pairs_per_second:.1f}",
+                f"{entry.unverified:,}",
             ]
-            for one in measurements
+            for entry in measurements
         ],
     )
-    three = [(one.file, one.three_way) for one in measurements if one.three_way]
+    three = [(entry.file, entry.three_way) for entry in measurements if entry.three_way]
     if three:
         text += "\nWhere rows say whether a claim is contradicted or just unsupported:\n\n" + table(
             ["file", "majority", *_THREE_WAY_COLUMNS.values()],
-            [[file, shown(one.majority), *one.cells(_THREE_WAY_COLUMNS)] for file, one in three],
+            [[file, shown(entry.majority), *entry.cells(_THREE_WAY_COLUMNS)] for file, entry in three],
         )
-    ungraded = [one.file for one in measurements if not one.graded]
+    ungraded = [entry.file for entry in measurements if not entry.graded]
     if ungraded:
         files = ", ".join(ungraded)
         text += f"\nAll scores are 0 or 1 in {files}: AUC and ECE say no more than the verdicts do.\n"
@@ -254,5 +254,5 @@ def _three_way(labels: Sequence[Label], judged: Judged, resamples: int) -> Compa
 
 
 def _compared(figures: Callable[[Indexes], Figures], truth: Flags | Indexes, resamples: int) -> Compared:
-    found = estimate(figures, len(truth), resamples)
-    return Compared(found.figures, found.intervals, majority(truth))
+    values = estimate(figures, len(truth), resamples)
+    return Compared(values.figures, values.intervals, majority(truth))

@@ -82,8 +82,10 @@ def three_way(truth: Indexes, called: Indexes) -> Figures:
         for label, value, known in zip(_THREE, recall, there, strict=True)
         if known
     }
-    at = _THREE.index(Verdict.CONTRADICTED)
-    precisions = {"precision.contradicted": float(precision[at])} if (called == at).any() else {}
+    contradicted = _THREE.index(Verdict.CONTRADICTED)
+    precisions = (
+        {"precision.contradicted": float(precision[contradicted])} if (called == contradicted).any() else {}
+    )
     return {
         "accuracy": float((truth == called).mean()),
         "macro_f1": float(f1[there].mean()),
@@ -123,7 +125,7 @@ def calibration_bins(supported: Flags, scores: Floats) -> list[Bin]:
     held = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     return [
         Bin(int(rows.sum()), float(scores[rows].mean()), float(supported[rows].mean()))
-        for rows in (held == at for at in range(BINS))
+        for rows in (held == index for index in range(BINS))
         if rows.any()
     ]
 
@@ -135,7 +137,7 @@ def expected_calibration_error(supported: Flags, scores: Floats) -> float:
     P(supported), not the confidence in the verdict: 0.1 is right where one row in ten is supported.
     """
     bins = calibration_bins(supported, scores)
-    return sum(one.count * abs(one.score - one.supported) for one in bins) / len(scores)
+    return sum(bin_.count * abs(bin_.score - bin_.supported) for bin_ in bins) / len(scores)
 
 
 def intervals(
@@ -148,13 +150,15 @@ def intervals(
     """
     chance = np.random.default_rng(SEED)
     drawn = [figures(chance.integers(rows, size=rows)) for _ in range(resamples)]
-    found: dict[str, Interval] = {}
-    for name in dict.fromkeys(name for one in drawn for name in one):
-        values = np.array([one[name] for one in drawn if not math.isnan(one.get(name, math.nan))])
+    by_name: dict[str, Interval] = {}
+    for name in dict.fromkeys(name for resample in drawn for name in resample):
+        values = np.array(
+            [resample[name] for resample in drawn if not math.isnan(resample.get(name, math.nan))]
+        )
         if values.size:
             low, high = np.percentile(values, _OUTER)
-            found[name] = float(low), float(high)
-    return found
+            by_name[name] = float(low), float(high)
+    return by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,7 @@ def nested(figures: Figures | Mapping[str, Interval]) -> dict[str, Any]:
     for name, value in figures.items():
         section, _, key = name.rpartition(".")
         node = tree.setdefault(section, {}) if section else tree
-        node[key] = [rounded(one) for one in value] if isinstance(value, tuple) else rounded(value)
+        node[key] = [rounded(bound) for bound in value] if isinstance(value, tuple) else rounded(value)
     return tree
 
 

@@ -48,11 +48,11 @@ class Report(Generic[Found]):
         self._as_markdown = as_markdown
         self._found: list[Found] = []
 
-    def add(self, found: Found) -> None:
+    def add(self, value: Found) -> None:
         """One more value."""
-        self._found.append(found)
+        self._found.append(value)
         if self._lines:
-            print_json(self._as_json(found))
+            print_json(self._as_json(value))
 
     def end(self, out: Path | None = None, meter: Meter | None = None) -> None:
         """The text: in the file, whether or not there were lines too; without one on standard output.

@@ -107,26 +107,32 @@ def as_json(benchmark: Benchmark, comparison: Comparison) -> dict[str, Any]:
         "parts": {part.file: _fields(part) for part in comparison.parts},
         "means": {name: nested(figures) for name, figures in comparison.means.items()},
         "published": [
-            {"system": one.system, "on": one.on, **nested(one.figures), "source": one.source}
-            for one in benchmark.published
+            {
+                "system": published.system,
+                "on": published.on,
+                **nested(published.figures),
+                "source": published.source,
+            }
+            for published in benchmark.published
         ],
     }
 
 
 def as_markdown(benchmark: Benchmark, comparisons: Sequence[Comparison]) -> str:
     """One table, the published rows last, and the notes."""
-    rows = [row for one in comparisons for row in _rows(one)]
+    rows = [row for comparison in comparisons for row in _rows(comparison)]
     rows += [
-        [one.system, one.on, "", *Estimates(one.figures, {}).cells(_COLUMNS)] for one in benchmark.published
+        [published.system, published.on, "", *Estimates(published.figures, {}).cells(_COLUMNS)]
+        for published in benchmark.published
     ]
     text = "95% bootstrap intervals in brackets.\n\n"
     text += table(["system", "measured on", "rows", *_COLUMNS.values()], rows)
     notes = [
         *benchmark.notes,
-        *dict.fromkeys(f"Published rows: {one.source}." for one in benchmark.published),
+        *dict.fromkeys(f"Published rows: {published.source}." for published in benchmark.published),
     ]
     text += "\n" + "".join(f"- {note}\n" for note in notes)
-    return text + failures(sum(one.whole.unverified for one in comparisons))
+    return text + failures(sum(comparison.whole.unverified for comparison in comparisons))
 
 
 def _part(name: str, rows: Sequence[Member], judged: Judged, resamples: int) -> Measurement:
@@ -148,8 +154,8 @@ def _fields(measured: Measurement) -> dict[str, Any]:
 
 def _rows(comparison: Comparison) -> Iterator[list[str]]:
     system = f"`{comparison.checker}`"
-    for one in (comparison.whole, *comparison.parts):
-        yield [system, one.file, f"{one.n:,}", *one.two_way.cells(_COLUMNS)]
+    for measured in (comparison.whole, *comparison.parts):
+        yield [system, measured.file, f"{measured.n:,}", *measured.two_way.cells(_COLUMNS)]
     for name, figures in comparison.means.items():
         yield [system, name, "", *Estimates(figures, {}).cells(_COLUMNS)]
 

@@ -26,7 +26,7 @@ class Given:
 
     async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
         """The first k passages of each, in the order given."""
-        return [one[:k] for one, _ in zip(self._evidence, queries, strict=True)]
+        return [hits[:k] for hits, _ in zip(self._evidence, queries, strict=True)]
 
 
 class Accurate:

@@ -17,7 +17,7 @@ from proxy.checkers.builtin.tensors import STEP, TokenPair, join, stacked
 
 NOT_SUPPORTED = len(LABELS)
 """The label of rows that don't tell contradicted from unsupported."""
-_NUMBERS = {**{label: at for at, label in enumerate(LABELS)}, "not_supported": NOT_SUPPORTED}
+_NUMBERS = {**{label: index for index, label in enumerate(LABELS)}, "not_supported": NOT_SUPPORTED}
 _UNKNOWN = -1
 _WORDS = 0.3
 """What the loss over words counts beside that over classes."""
@@ -76,23 +76,23 @@ def shuffled(data: Sequence[Encoded], tokens: int, seed: int, epoch: int = 0) ->
     """All rows of an epoch once, in batches of about `tokens` padded tokens. The same for the same
     arguments."""
     chance = random.Random(seed + epoch)
-    order = [at for at, row in enumerate(data) if row.epoch in (None, epoch)]
+    order = [index for index, row in enumerate(data) if row.epoch in (None, epoch)]
     chance.shuffle(order)
-    found: list[list[int]] = []
+    batches: list[list[int]] = []
     for start in range(0, len(order), _CHUNK):
         chunk = order[start : start + _CHUNK]
-        grouped = _alike([len(data[at].pair.ids) for at in chunk], tokens)
-        found += [[chunk[at] for at in batch] for batch in grouped]
-    chance.shuffle(found)
-    return found
+        grouped = _alike([len(data[index].pair.ids) for index in chunk], tokens)
+        batches += [[chunk[index] for index in batch] for batch in grouped]
+    chance.shuffle(batches)
+    return batches
 
 
 def _alike(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     """Indexes of rows whose lengths are padded alike, in batches of few shapes: a training step costs most
     where the shape is new."""
     groups: defaultdict[int, list[int]] = defaultdict(list)
-    for at, length in enumerate(lengths):
-        groups[-(-length // STEP) * STEP].append(at)
+    for index, length in enumerate(lengths):
+        groups[-(-length // STEP) * STEP].append(index)
     return [
         group[start : start + size]
         for length, group in sorted(groups.items(), reverse=True)
@@ -105,8 +105,8 @@ def tensors(rows: Sequence[Encoded]) -> tuple[dict[str, Tensor], Tensor, Tensor]
     """What the model takes, the labels of shape (n,), and those of the words of shape (n, length)."""
     inputs = stacked([row.pair for row in rows])
     words = torch.full((len(rows), inputs["ids"].shape[1]), _UNKNOWN, dtype=torch.long)
-    for at, row in enumerate(rows):
-        words[at, row.pair.start : row.pair.start + len(row.words)] = torch.tensor(row.words)
+    for index, row in enumerate(rows):
+        words[index, row.pair.start : row.pair.start + len(row.words)] = torch.tensor(row.words)
     return inputs, torch.tensor([row.label for row in rows]), words
 
 
@@ -117,11 +117,11 @@ def loss(logits: Logits, labels: Tensor, words: Tensor) -> Tensor:
     log_probabilities = torch.log_softmax(logits.classes[:count], -1)
     other = torch.logsumexp(log_probabilities[:, 1:], -1)
     known = log_probabilities.gather(1, labels.clamp(max=NOT_SUPPORTED - 1)[:, None])[:, 0]
-    found = -torch.where(labels == NOT_SUPPORTED, other, known).mean()
+    value = -torch.where(labels == NOT_SUPPORTED, other, known).mean()
     told = words != _UNKNOWN
     if told.any():
         wrong = torch.nn.functional.binary_cross_entropy_with_logits(
             logits.words[:count][told], words[told].float()
         )
-        found = found + _WORDS * wrong
-    return found
+        value = value + _WORDS * wrong
+    return value

@@ -68,8 +68,10 @@ def fit_contradiction(
     of each: the rule's word and the probability. A row counts as not contradicted where it is labelled
     supported or unsupported; of one that is only labelled as not supported nothing is known.
     """
-    known = np.array([one in (Verdict.SUPPORTED, Verdict.UNSUPPORTED) for one in verdicts], dtype=np.bool_)
-    true = np.array([one is Verdict.CONTRADICTED for one in verdicts], dtype=np.bool_)
+    known = np.array(
+        [verdict in (Verdict.SUPPORTED, Verdict.UNSUPPORTED) for verdict in verdicts], dtype=np.bool_
+    )
+    true = np.array([verdict is Verdict.CONTRADICTED for verdict in verdicts], dtype=np.bool_)
     choosing = (table.calibration > 0) & ~np.isin(table.sources, list(REPORTED))
     threshold = _threshold(chances, known & ~supported & choosing, table.sources)
     called = ~supported & (said | (chances >= threshold))
@@ -84,13 +86,15 @@ def fit_contradiction(
 def _threshold(chances: Floats, wrong: Flags, sources: NDArray[np.str_]) -> float:
     """The least at which in no source more than `ALARMS` of the rows `wrong` to call are called."""
     parts = [chances[wrong & (sources == source)] for source in sorted(set(sources[wrong].tolist()))]
-    passing = (one for one in _GRID if all((part >= one).mean() <= ALARMS for part in parts))
+    passing = (
+        threshold for threshold in _GRID if all((part >= threshold).mean() <= ALARMS for part in parts)
+    )
     return next(passing, 1.0)
 
 
 def _figures(true: Flags, said: Flags, called: Flags) -> Mapping[str, float]:
     """Recall, and precision over rows of all three labels: of the rule alone, and of both together."""
-    found = {
+    values = {
         "rows": len(true),
         "contradicted": true.sum(),
         "rule_recall": said[true].mean(),
@@ -98,7 +102,7 @@ def _figures(true: Flags, said: Flags, called: Flags) -> Mapping[str, float]:
         "recall": called[true].mean(),
         "precision": _precision(true, called),
     }
-    return {name: round(float(value), 3) for name, value in found.items()}
+    return {name: round(float(value), 3) for name, value in values.items()}
 
 
 def _precision(true: Flags, called: Flags) -> float:
@@ -132,13 +136,17 @@ def make_weights(
 
     `adapters` tell how those of the NLI models came to be. Raises `TrainingError` where a file is missing.
     """
-    paths = {*(one.path for one in sources), *corpora.values()}
+    paths = {*(source.path for source in sources), *corpora.values()}
     missing = sorted(path for path in paths if not (folder / path).is_file())
     if missing:
         raise TrainingError(f"not in {folder}: {', '.join(missing)}")
     languages = {
         language: _language_model(
-            folder, language, corpora[language], [one for one in sources if one.language == language], reader
+            folder,
+            language,
+            corpora[language],
+            [source for source in sources if source.language == language],
+            reader,
         )
         for language, reader in readers.items()
     }
@@ -161,12 +169,14 @@ def _language_model(
 ) -> dict[str, Any]:
     idf, rarest = word_weights([row["text"] for row in read_rows(folder / corpus)], language)
     lexicon = Lexicon.of(idf, rarest)
-    samples = [(source, one) for source in sources for one in source.read(folder / source.path, source)]
-    kept, reads = _read([one for _, one in samples], lexicon, language)
-    samples = [samples[at] for at in kept]
-    values = _values(reads, [reader(*one) for one in samples])
-    table = _table(language, [one for one, _ in samples], [one for _, one in samples], reads, values)
-    verdicts = [one.verdict for _, one in samples]
+    samples = [(source, sample) for source in sources for sample in source.read(folder / source.path, source)]
+    kept, reads = _read([sample for _, sample in samples], lexicon, language)
+    samples = [samples[index] for index in kept]
+    values = _values(reads, [reader(*sample) for sample in samples])
+    table = _table(
+        language, [sample for sample, _ in samples], [sample for _, sample in samples], reads, values
+    )
+    verdicts = [sample.verdict for _, sample in samples]
     log.info("calibrate: %s: %d samples", language, len(kept))
     folds = table.folds(SEED)
     fit = FIT[language]
@@ -197,9 +207,9 @@ def _language_model(
 def _read(samples: Sequence[Sample], lexicon: Lexicon, language: Language) -> tuple[list[int], list[Read]]:
     """The indexes of those samples that can be read, in that language, and what is read of them."""
     reading = Reading({"en": lexicon, "zh": lexicon}, EvidenceReader())
-    found = [(at, reading.read(sample.pair)) for at, sample in enumerate(samples)]
-    kept = [(at, read) for at, read in found if read and read.comparison.claim.language == language]
-    return [at for at, _ in kept], [read for _, read in kept]
+    readings = [(index, reading.read(sample.pair)) for index, sample in enumerate(samples)]
+    kept = [(index, read) for index, read in readings if read and read.comparison.claim.language == language]
+    return [index for index, _ in kept], [read for _, read in kept]
 
 
 def _table(
@@ -213,25 +223,29 @@ def _table(
     share = np.array([float(source.weight) for source in sources])
     share /= np.array([(names == name).sum() for name in names])
     roles = np.array([source.role for source in sources])
-    copied = np.array([one.copied for one in samples])
-    supported = np.array([one.supported for one in samples])
+    copied = np.array([sample.copied for sample in samples])
+    supported = np.array([sample.supported for sample in samples])
     gate = np.zeros(len(samples))
     if language == "zh":
         # A denial is not learnt: a rule of the checker sees to it.
-        denied = np.array([one.swap == "negation" for one in samples])
-        real = np.where(supported, _SUPPORTED_ROW, _OTHER_ROW) * ~np.array([one.made for one in samples])
+        denied = np.array([sample.swap == "negation" for sample in samples])
+        real = np.where(supported, _SUPPORTED_ROW, _OTHER_ROW) * ~np.array(
+            [sample.made for sample in samples]
+        )
         gate = np.where((roles == "fit") & ~denied, np.where(copied, 1.0, real), 0.0)
     entailed = [row[INPUTS[language].index(ENTAILED)] for row in values]
-    groups = {group: at for at, group in enumerate(dict.fromkeys(one.group for one in samples))}
+    groups = {group: index for index, group in enumerate(dict.fromkeys(sample.group for sample in samples))}
     return Table(
         values=np.array(values),
         supported=supported,
-        swapped=np.array([bool(one.swap) for one in samples]),
+        swapped=np.array([bool(sample.swap) for sample in samples]),
         fit=np.where((roles == "fit") & ~((language == "zh") & copied), share, 0.0),
         gate=gate,
         calibration=np.where(roles == "measure", 0.0, share),
-        factors=np.array([read.comparison.factor(one) for read, one in zip(reads, entailed, strict=True)]),
-        groups=np.array([groups[one.group] for one in samples]),
+        factors=np.array(
+            [read.comparison.factor(entailment) for read, entailment in zip(reads, entailed, strict=True)]
+        ),
+        groups=np.array([groups[sample.group] for sample in samples]),
         sources=names,
     )
 
@@ -250,8 +264,8 @@ def _contradiction(
         table,
         verdicts,
         passed,
-        said=np.array([contradiction(one) is not None for one in comparisons], dtype=np.bool_),
-        chances=np.array([contradicted(*one) for one in told]),
+        said=np.array([contradiction(comparison) is not None for comparison in comparisons], dtype=np.bool_),
+        chances=np.array([contradicted(*told_row) for told_row in told]),
     )
 
 
@@ -260,9 +274,11 @@ def _values(reads: Sequence[Read], models: Sequence[EntailmentModel]) -> list[tu
     values = [overlap(read.comparison) for read in reads]
     told: dict[int, Entailment] = {}
     for model in dict.fromkeys(models):
-        own = [at for at, one in enumerate(models) if one is model and asked(reads[at].comparison)]
+        own = [
+            index for index, fitted in enumerate(models) if fitted is model and asked(reads[index].comparison)
+        ]
         for start in range(0, len(own), _ASKED_AT_ONCE):
             batch = own[start : start + _ASKED_AT_ONCE]
-            found = entailments(model, [reads[at].extracts for at in batch])
-            told.update(zip(batch, found, strict=True))
-    return [inputs(one, told.get(at)) for at, one in enumerate(values)]
+            inputs_of = entailments(model, [reads[index].extracts for index in batch])
+            told.update(zip(batch, inputs_of, strict=True))
+    return [inputs(value, told.get(index)) for index, value in enumerate(values)]

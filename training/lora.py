@@ -140,9 +140,9 @@ class _Loop:
         while step < len(plan):
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate * rate_at(step / len(plan), settings.warmup)
-            found = self._step(plan[step], optimizer)
+            losses = self._step(plan[step], optimizer)
             step += 1
-            smooth = 0.98 * smooth + 0.02 * found
+            smooth = 0.98 * smooth + 0.02 * losses
             if step % _LOG_EVERY == 0:
                 pace = (time.monotonic() - begun) / (step - first)
                 shown = smooth / (1 - 0.98 ** (step - first))
@@ -152,15 +152,15 @@ class _Loop:
                 self._save(optimizer, step)
 
     def _step(self, batch: Sequence[int], optimizer: torch.optim.Optimizer) -> float:
-        inputs, labels, words = tensors([self.data[at] for at in batch])
+        inputs, labels, words = tensors([self.data[index] for index in batch])
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits = self.model(**inputs)
-        found = loss(logits, labels, words)
+        value = loss(logits, labels, words)
         optimizer.zero_grad()
-        found.backward()  # type: ignore[no-untyped-call]
+        value.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.trained, _CLIP)
         optimizer.step()
-        return float(found.detach())
+        return float(value.detach())
 
     def _save(self, optimizer: torch.optim.Optimizer, step: int) -> None:
         part = self.run.path(f"{self.checkpoint}.part")

@@ -85,15 +85,15 @@ def pack(file: Path, folder: Path, layers: int = LAYERS) -> None:
     save_file(tensors, folder / PACKED, metadata={"format": "pt"})
     _write(folder / "config.json", _config(header, layers, len(kept)))
     _write(folder / "tokenizer_config.json", _TOKENIZER_CONFIG)
-    tokenizer = _tokenizer([(header.pieces[at], header.scores[at]) for at in kept])
+    tokenizer = _tokenizer([(header.pieces[index], header.scores[index]) for index in kept])
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
 
 
 def _kept(pieces: Sequence[str]) -> Iterator[int]:
     """The special ones, then those of Chinese texts; in the order of the file, which is by frequency."""
-    for at, piece in enumerate(pieces):
-        if at < 4 or (_CHINESE.fullmatch(piece) and (at < _ASCII or not _PLAIN.fullmatch(piece))):
-            yield at
+    for index, piece in enumerate(pieces):
+        if index < 4 or (_CHINESE.fullmatch(piece) and (index < _ASCII or not _PLAIN.fullmatch(piece))):
+            yield index
 
 
 def _header(content: bytes) -> _Header:
@@ -114,7 +114,7 @@ def _header(content: bytes) -> _Header:
     offsets = read(f"{count + 1}I")
     scores = read(f"{count}f")
     blob = file.read(size)
-    pieces = tuple(blob[offsets[at] : offsets[at + 1]].decode() for at in range(count))
+    pieces = tuple(blob[offsets[index] : offsets[index + 1]].decode() for index in range(count))
     read("i")
     file.read(read("I")[0])
     return _Header(hidden, layers, heads, inner, positions, types, epsilon, pieces, scores, file.tell())

@@ -115,7 +115,7 @@ def prepare_chinese(run: Run, data: Path, lexicon: Lexicon) -> Path:
 
     def rows() -> Iterator[Row]:
         passages = passages_of(data / CHINESE_CORPUS, "train")
-        yield from (_row(one, "wikipedia", None) for one in make_chinese(passages, CHINESE, SEED))
+        yield from (_row(made_row, "wikipedia", None) for made_row in make_chinese(passages, CHINESE, SEED))
 
     rules = [*_RULES, *_CHINESE_RULES]
     return _prepared(run, CHINESE_ROWS, [data / CHINESE_CORPUS], rows, lexicon, rules=rules)
@@ -143,7 +143,7 @@ def made(data: Path, epoch: int) -> Iterator[Row]:
     seed = SEED + epoch
     chance = random.Random(seed)
     passages = passages_of(data / CORPUS, "train")
-    yield from (_row(one, "wikipedia", epoch) for one in from_passages(passages, SENTENCES, seed))
+    yield from (_row(made_row, "wikipedia", epoch) for made_row in from_passages(passages, SENTENCES, seed))
     for source, share in _SHARES.items():
         supported = [
             Made(row.claim, row.evidence, "supported", "", row.title)
@@ -157,7 +157,7 @@ def made(data: Path, epoch: int) -> Iterator[Row]:
 
 def rewritten(data: Path) -> Iterator[Row]:
     """Claims that a model wrote of Wikipedia passages, but for the passages that people judged."""
-    judged = {one["content"] for name in JUDGED for one in _objects(data / name)}
+    judged = {item["content"] for name in JUDGED for item in _objects(data / name)}
     for name in REWRITTEN:
         for one in _objects(data / name):
             if one["content"] not in judged and share_of(one["title"]) == "train":
@@ -220,8 +220,17 @@ def _prepared(
     return out
 
 
-def _row(one: Made, source: str, epoch: int | None) -> Row:
-    return Row(one.claim, one.evidence, one.label, source, one.title, one.kind, one.changed, epoch)
+def _row(made_row: Made, source: str, epoch: int | None) -> Row:
+    return Row(
+        made_row.claim,
+        made_row.evidence,
+        made_row.label,
+        source,
+        made_row.title,
+        made_row.kind,
+        made_row.changed,
+        epoch,
+    )
 
 
 def _objects(path: Path) -> list[dict[str, Any]]:

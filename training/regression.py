@@ -203,11 +203,11 @@ def figures(labels: Flags, scores: Floats, verdicts: Flags) -> Mapping[str, floa
     """Accuracy and its kin, rounded. ECE is the expected calibration error over ten bins of equal width."""
     bins = np.minimum((scores * _BINS).astype(np.int64), _BINS - 1)
     gaps = [
-        (bins == at).mean() * abs(scores[bins == at].mean() - labels[bins == at].mean())
-        for at in range(_BINS)
-        if (bins == at).any()
+        (bins == index).mean() * abs(scores[bins == index].mean() - labels[bins == index].mean())
+        for index in range(_BINS)
+        if (bins == index).any()
     ]
-    found = {
+    values = {
         "rows": len(labels),
         "accuracy": (labels == verdicts).mean(),
         "balanced_accuracy": _balanced(labels, verdicts),
@@ -216,7 +216,7 @@ def figures(labels: Flags, scores: Floats, verdicts: Flags) -> Mapping[str, floa
         "auc": roc_auc_score(labels, scores),
         "ece": sum(gaps),
     }
-    return {name: round(float(value), 3) for name, value in found.items()}
+    return {name: round(float(value), 3) for name, value in values.items()}
 
 
 def sigmoid(odds: Floats) -> Floats:

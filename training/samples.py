@@ -106,13 +106,13 @@ def made(path: Path, source: Source) -> list[Sample]:
     make = make_chinese if source.language == "zh" else from_passages
     return [
         Sample(
-            Pair(one.claim, one.evidence, title=one.title),
-            Verdict(one.label),
-            f"{source.path}:{one.title}",
-            "" if one.label == "supported" else one.kind,
+            Pair(made_row.claim, made_row.evidence, title=made_row.title),
+            Verdict(made_row.label),
+            f"{source.path}:{made_row.title}",
+            "" if made_row.label == "supported" else made_row.kind,
             made=True,
         )
-        for one in make(passages_of(path, "calibrate"), source.most or 1000, SEED)
+        for made_row in make(passages_of(path, "calibrate"), source.most or 1000, SEED)
     ]
 
 
@@ -181,15 +181,15 @@ def _groups(rows: Sequence[SampleRow]) -> list[int]:
     """Per row the first that it is tied to by an equal claim, question or evidence, however indirectly."""
     leader = list(range(len(rows)))
 
-    def find(at: int) -> int:
-        while leader[at] != at:
-            leader[at] = leader[leader[at]]
-            at = leader[at]
-        return at
+    def find(number: int) -> int:
+        while leader[number] != number:
+            leader[number] = leader[leader[number]]
+            number = leader[number]
+        return number
 
     first: dict[str, int] = {}
-    for at, row in enumerate(rows):
+    for position, row in enumerate(rows):
         for tie in filter(None, (row.claim, row.evidence, row.question)):
-            one, other = sorted((find(at), find(first.setdefault(tie, at))))
+            one, other = sorted((find(position), find(first.setdefault(tie, position))))
             leader[other] = one
-    return [find(at) for at in range(len(rows))]
+    return [find(index) for index in range(len(rows))]

@@ -133,10 +133,10 @@ def _came_of(run: Run, options: argparse.Namespace, language: Language) -> dict[
 
 
 def _packaged() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
+    weights: dict[str, Any] = json.loads(
         resources.files(packaged.__package__).joinpath(WEIGHTS).read_text(encoding="utf-8")
     )
-    return found
+    return weights
 
 
 def make(options: argparse.Namespace) -> None:

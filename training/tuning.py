@@ -68,13 +68,13 @@ def tune(
     seen is what the calibrated model is fitted on."""
     start, tuning = run.needed(FITTED[language], "fit"), TUNINGS[language]
     settings = tuning_settings(settings)
-    named = [one for one in sources if one.language == language and one.name in tuning.sources]
+    named = [source for source in sources if source.language == language and source.name in tuning.sources]
     tuned = list(_rows(data, lexicon, named))
     known = read_rows(run.needed(tuning.known, "data"))
     log.info("tune: %s: %d rows", language, len(tuned))
     adapters = [(ADAPTERS[language], None), *((fold_adapter(language, fold), fold) for fold in range(FOLDS))]
     for name, fold in adapters:
-        own = [row for at, row in tuned if at != fold]
+        own = [row for index, row in tuned if index != fold]
         rows = run.path(f"{Path(name).stem}.jsonl")
         write_rows(rows, [*own, *_drawn(known, int(tuning.again * len(own)), settings)])
         fit(run, name, [rows], base, settings, start)

@@ -35,8 +35,8 @@ def plot_paths(folder: Path, data: Sequence[Path]) -> list[Path]:
     """Where the plot of each file goes: named after it, numbered where several have one name."""
     stems = [path.stem for path in data]
     return [
-        folder / (f"{stem}.svg" if stems.count(stem) == 1 else f"{stem}-{stems[: at + 1].count(stem)}.svg")
-        for at, stem in enumerate(stems)
+        folder / (f"{stem}.svg" if stems.count(stem) == 1 else f"{stem}-{stems[: index + 1].count(stem)}.svg")
+        for index, stem in enumerate(stems)
     ]
 
 
@@ -66,18 +66,18 @@ def plot(
 
 def _reliability(axes: Any, supported: Flags, scores: Floats) -> None:
     bins = calibration_bins(supported, scores)
-    largest = max(one.count for one in bins)
+    largest = max(bin_.count for bin_ in bins)
     _frame(axes, "Reliability", "score", "share supported")
     axes.plot([0, 1], [0, 1], color=_GREY, linestyle=":")
     axes.bar(
-        [one.score for one in bins],
-        [0.2 * one.count / largest for one in bins],
+        [bin_.score for bin_ in bins],
+        [0.2 * bin_.count / largest for bin_ in bins],
         width=0.03,
         color=_GREY,
         alpha=0.4,
         label=f"rows (at most {largest:,})",
     )
-    axes.plot([one.score for one in bins], [one.supported for one in bins], marker="o", color=_COLOUR)
+    axes.plot([bin_.score for bin_ in bins], [bin_.supported for bin_ in bins], marker="o", color=_COLOUR)
     axes.legend(loc="upper left", frameon=False)
 
 

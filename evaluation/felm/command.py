@@ -101,14 +101,16 @@ def run(options: argparse.Namespace) -> None:
 
     async def check_all() -> tuple[list[list[tuple[Finding, ...]]], Meter | None]:
         async with open_judge(settings, options) as judge:
-            return [await _check(judge, responses, one, options) for one in selections], judge.meter
+            return [
+                await _check(judge, responses, selection, options) for selection in selections
+            ], judge.meter
 
     found, meter = asyncio.run(check_all())
     lines = [
         *(
-            _line(options, responses, wrongs, *one)
+            _line(options, responses, wrongs, *pair)
             for wrongs in (_NOT_BORNE_OUT, _CONTRADICTED)
-            for one in zip(selections, found, strict=True)
+            for pair in zip(selections, found, strict=True)
         ),
         *_baselines(options, responses),
     ]
@@ -134,20 +136,28 @@ def _line(
     responses: Sequence[Response],
     wrongs: Wrongs,
     selection: Selection,
-    found: Sequence[tuple[Finding, ...]],
+    findings: Sequence[tuple[Finding, ...]],
 ) -> Line:
-    called = [np.array([one.verdict in wrongs.verdicts for one in own], dtype=np.bool_) for own in found]
-    unverified = sum(one.verdict is Verdict.UNVERIFIED for own in found for one in own)
+    called = [
+        np.array([finding.verdict in wrongs.verdicts for finding in own], dtype=np.bool_) for own in findings
+    ]
+    unverified = sum(finding.verdict is Verdict.UNVERIFIED for own in findings for finding in own)
     return _measured(options, f"{options.checker}{wrongs.name}", selection, responses, called, unverified)
 
 
 def _baselines(options: argparse.Namespace, responses: Sequence[Response]) -> list[Line]:
     """The file's own verdicts of passages, at each k, and always saying that there is an error."""
     recorded = [
-        _measured(options, "recorded", Selection(k), responses, [_unsupported(one, k) for one in responses])
+        _measured(
+            options,
+            "recorded",
+            Selection(k),
+            responses,
+            [_unsupported(response, k) for response in responses],
+        )
         for k in options.k
     ]
-    always = [np.ones(len(one.segments), dtype=np.bool_) for one in responses]
+    always = [np.ones(len(response.segments), dtype=np.bool_) for response in responses]
     return [*recorded, _measured(options, "always nonfactual", None, responses, always)]
 
 
@@ -163,7 +173,7 @@ def _measured(
     called: Sequence[Flags],
     unverified: int = 0,
 ) -> Line:
-    wrong = [np.array([not one.factual for one in own.segments], dtype=np.bool_) for own in responses]
+    wrong = [np.array([not segment.factual for segment in own.segments], dtype=np.bool_) for own in responses]
     levels = counted(wrong, called)
     estimates = estimate(partial(figures, levels), len(responses), options.resamples)
     return Line(judge, selection, estimates, unverified)
@@ -179,7 +189,7 @@ def _as_json(
         "k": line.selection.k if line.selection else None,
         "threshold": line.selection.threshold if line.selection else None,
         "responses": len(responses),
-        "segments": sum(len(one.segments) for one in responses),
+        "segments": sum(len(response.segments) for response in responses),
         "unverified": line.unverified,
         **line.estimates.as_json(),
         "llm": meter.as_json() if meter and line.judge.startswith(options.checker) else None,
@@ -190,12 +200,12 @@ def _as_markdown(
     options: argparse.Namespace,
     lines: Sequence[Line],
     responses: Sequence[Response],
-    found: Sequence[Sequence[tuple[Finding, ...]]],
+    findings: Sequence[Sequence[tuple[Finding, ...]]],
     meter: Meter | None,
 ) -> str:
-    segments = [one for own in responses for one in own.segments]
-    unasked = sum(not one.claim.checkable for one in segments)
-    wrong = sum(not one.factual for one in segments)
+    segments = [segment for own in responses for segment in own.segments]
+    unasked = sum(not segment.claim.checkable for segment in segments)
+    wrong = sum(not segment.factual for segment in segments)
     text = (
         f"{options.data}: {len(responses):,} answers, {len(segments):,} segments, {wrong:,} of them "
         f"nonfactual; {unasked:,} say nothing that could be checked and count as factual. Checker "
@@ -205,7 +215,7 @@ def _as_markdown(
         names = [f"{level}.{name}" for name in _COLUMNS]
         rows = [[*_place(line), *line.estimates.cells(names)] for line in lines]
         text += f"\nBy {level}:\n\n" + table(["judge", "k", "threshold", *_COLUMNS.values()], rows)
-    verdicts = [one.verdict for selection in found for own in selection for one in own]
+    verdicts = [finding.verdict for selection in findings for own in selection for finding in own]
     text += failures(verdicts.count(Verdict.UNVERIFIED)).replace("pairs", f"{len(verdicts):,} checks")
     return text + f"\n{_PAPER}" + (meter.as_markdown() if meter else "")
 

@@ -97,7 +97,7 @@ class Selection:
         judged by what a model remembers.
         """
         first, *rest = evidence[: self.k]
-        return (first, *(one for one in rest if self.threshold is None or one.score > self.threshold))
+        return (first, *(hit for hit in rest if self.threshold is None or hit.score > self.threshold))
 
 
 def read_felm(path: Path, limit: int | None = None) -> list[Response]:
@@ -136,20 +136,20 @@ async def check_joined(checker: Checker, response: Response, selection: Selectio
         if segment.claim.checkable
     ]
     judgements = await checker.check([pair for _, pair in asked]) if asked else ()
-    found = {
-        claim: Finding(claim, one.verdict, one.score, usage=one.usage)
-        for (claim, _), one in zip(asked, judgements, strict=True)
+    by_claim = {
+        claim: Finding(claim, judgement.verdict, judgement.score, usage=judgement.usage)
+        for (claim, _), judgement in zip(asked, judgements, strict=True)
     }
-    return tuple(found.get(claim) or judging.unchecked(claim) for claim in claims)
+    return tuple(by_claim.get(claim) or judging.unchecked(claim) for claim in claims)
 
 
 def _segments(rows: Sequence[Row]) -> Iterator[Segment]:
     """The segments with their places in the answer, as far as these are known: a space apart."""
-    at = 0
+    start = 0
     for row in rows:
         text = row.response
-        claim = Claim(at, at + len(text), text, text, is_checkable(text))
-        at += len(text) + 1
-        found = zip(row.ress.res, row.ress.dis, strict=True)
-        evidence = tuple(Evidence(passage(one.title, one.content), score) for one, score in found)
+        claim = Claim(start, start + len(text), text, text, is_checkable(text))
+        start += len(text) + 1
+        passages = zip(row.ress.res, row.ress.dis, strict=True)
+        evidence = tuple(Evidence(passage(hit.title, hit.content), score) for hit, score in passages)
         yield Segment(claim, row.tag, evidence, row.ress.tag)

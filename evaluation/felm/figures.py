@@ -32,18 +32,18 @@ def figures(levels: dict[str, Counts], rows: Indexes) -> Figures:
 
     `rows` are the responses that count. A figure that they can't give is NaN.
     """
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for level, counts in levels.items():
-        hit, missed, alarm, left = (int(one) for one in counts[rows].sum(axis=0))
+        hit, missed, alarm, left = (int(total) for total in counts[rows].sum(axis=0))
         nonfactual, factual = _ratio(hit, hit + missed), _ratio(left, left + alarm)
-        found |= {
+        values |= {
             f"{level}.f1": _ratio(2 * hit, 2 * hit + missed + alarm),
             f"{level}.precision": _ratio(hit, hit + alarm),
             f"{level}.recall_nonfactual": nonfactual,
             f"{level}.recall_factual": factual,
             f"{level}.balanced_accuracy": (nonfactual + factual) / 2,
         }
-    return found
+    return values
 
 
 def _counts(truth: Flags, said: Flags) -> list[int]:

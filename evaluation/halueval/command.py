@@ -155,5 +155,5 @@ async def _check_all(
         async def one(question: Recorded) -> tuple[Finding, ...]:
             return await check_recorded(judge.checker, question)
 
-        found = await in_order(questions, one, options.concurrency, options.recorded.name)
-        return found, judge.meter
+        findings = await in_order(questions, one, options.concurrency, options.recorded.name)
+        return findings, judge.meter

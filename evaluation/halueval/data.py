@@ -77,11 +77,11 @@ _RECORDED = TypeAdapter(list[Recorded])
 def read_recorded(path: Path, limit: int | None = None) -> list[Recorded]:
     """The questions of CEG's file, the first `limit` of them. Raises `DataError`."""
     try:
-        found = _RECORDED.validate_json(path.read_bytes())
+        questions = _RECORDED.validate_json(path.read_bytes())
     except OSError as error:
         raise DataError(f"{path} can't be read: {error.strerror}.") from error
     except ValidationError as error:
         raise DataError(f"{path}: {explain(error)}.") from None
-    if not found:
+    if not questions:
         raise DataError(f"{path} is empty: it must hold a list of questions.")
-    return found[:limit]
+    return questions[:limit]

@@ -40,19 +40,25 @@ def choices(questions: Sequence[Recorded]) -> Choices:
     """What the record says was chosen. In it the right answer always came first."""
     picked = [
         [read_pick(text).choice for text in texts]
-        for texts in ([one.text for one in questions], [one.last_text for one in questions])
+        for texts in (
+            [question.text for question in questions],
+            [question.last_text for question in questions],
+        )
     ]
-    before, after = (np.array([one == 1 for one in own], dtype=np.bool_) for own in picked)
+    before, after = (np.array([pick == 1 for pick in own], dtype=np.bool_) for own in picked)
     return Choices(
-        right=(_set_flags(one.res for one in questions), _set_flags(one.last_res for one in questions)),
+        right=(
+            _set_flags(question.res for question in questions),
+            _set_flags(question.last_res for question in questions),
+        ),
         read=(before, after),
         malformed=(picked[0].count(None), picked[1].count(None)),
     )
 
 
-def accuracies(found: Choices, rows: Indexes) -> Figures:
+def accuracies(chosen: Choices, rows: Indexes) -> Figures:
     """Accuracy before and after, as recorded and as read here: what can't be read is never right."""
-    (before, after), (read_before, read_after) = found.right, found.read
+    (before, after), (read_before, read_after) = chosen.right, chosen.read
     return {
         "recorded.before": share(before[rows]),
         "recorded.after": share(after[rows]),
@@ -87,17 +93,17 @@ def agreement(tags: Flags, called: Flags, rows: Indexes) -> Figures:
     }
 
 
-def called_factual(found: Sequence[Finding]) -> Flags:
+def called_factual(findings: Sequence[Finding]) -> Flags:
     """Which segments pass, shape (n,): CEG's prompt calls one factual that there is nothing to judge in."""
     passing = (Verdict.SUPPORTED, Verdict.NOT_CHECKABLE)
-    return np.array([one.verdict in passing for one in found], dtype=np.bool_)
+    return np.array([finding.verdict in passing for finding in findings], dtype=np.bool_)
 
 
 def _claims(segments: Sequence[str]) -> Iterator[Claim]:
-    at = 0
+    start = 0
     for text in segments:
-        yield Claim(at, at + len(text), text, text, is_checkable(text))
-        at += len(text) + 1
+        yield Claim(start, start + len(text), text, text, is_checkable(text))
+        start += len(text) + 1
 
 
 def _set_flags(values: Iterator[int]) -> Flags:
@@ -141,10 +147,10 @@ class Replayed:
 
 def measure_asked(done: Sequence[Chosen], resamples: int) -> Asked:
     """The figures of questions, one or more."""
-    first = _flags([one.right(0) for one in done])
-    last = _flags([one.right(-1) for one in done])
-    best = _flags([one.right(one.best) for one in done])
-    leading = _flags([one.right_at == 1 for one in done])
+    first = _flags([entry.right(0) for entry in done])
+    last = _flags([entry.right(-1) for entry in done])
+    best = _flags([entry.right(entry.best) for entry in done])
+    leading = _flags([entry.right_at == 1 for entry in done])
 
     def of(rows: Indexes) -> Figures:
         return {
@@ -157,39 +163,39 @@ def measure_asked(done: Sequence[Chosen], resamples: int) -> Asked:
         }
 
     counts = {
-        "asked_again": sum(len(one.choices) > 1 for one in done),
-        "malformed_first": sum(one.choices[:1] == (None,) for one in done),
-        "malformed_last": sum(one.choices[-1:] == (None,) for one in done),
-        "failed": sum(not one.choices for one in done),
+        "asked_again": sum(len(entry.choices) > 1 for entry in done),
+        "malformed_first": sum(entry.choices[:1] == (None,) for entry in done),
+        "malformed_last": sum(entry.choices[-1:] == (None,) for entry in done),
+        "failed": sum(not entry.choices for entry in done),
         "mended": int((~first & last).sum()),
         "spoilt": int((first & ~last).sum()),
-        "claims": sum(one.checked for one in done),
-        "unverified": sum(one.unverified for one in done),
+        "claims": sum(entry.checked for entry in done),
+        "unverified": sum(entry.unverified for entry in done),
     }
     return Asked(len(done), estimate(of, len(done), resamples), counts)
 
 
 def measure_recorded(
-    questions: Sequence[Recorded], found: Sequence[tuple[Finding, ...]], resamples: int
+    questions: Sequence[Recorded], checked: Sequence[tuple[Finding, ...]], resamples: int
 ) -> Replayed:
     """The figures of a record, and of the findings of its segments."""
     chosen = choices(questions)
-    tags = _flags([tag == 1 for one in questions for tag in one.tags])
-    findings = [finding for own in found for finding in own]
+    tags = _flags([tag == 1 for question in questions for tag in question.tags])
+    findings = [finding for own in checked for finding in own]
     called = called_factual(findings)
     before, after = chosen.right
     by_question = estimate(partial(accuracies, chosen), len(questions), resamples)
     by_segment = estimate(partial(agreement, tags, called), len(tags), resamples)
     counts = {
-        "asked_again": sum(one.text_rege is not None for one in questions),
+        "asked_again": sum(question.text_rege is not None for question in questions),
         "malformed_before": chosen.malformed[0],
         "malformed_after": chosen.malformed[1],
         "mended": int((~before & after).sum()),
         "spoilt": int((before & ~after).sum()),
         "tagged_factual": int(tags.sum()),
         "called_factual": int(called.sum()),
-        "not_checkable": sum(one.verdict is Verdict.NOT_CHECKABLE for one in findings),
-        "unverified": sum(one.verdict is Verdict.UNVERIFIED for one in findings),
+        "not_checkable": sum(finding.verdict is Verdict.NOT_CHECKABLE for finding in findings),
+        "unverified": sum(finding.verdict is Verdict.UNVERIFIED for finding in findings),
     }
     return Replayed(len(questions), len(tags), by_question.beside(by_segment), counts)
 

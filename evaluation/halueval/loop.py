@@ -46,9 +46,9 @@ class Chosen:
     checked: int = 0
     unverified: int = 0
 
-    def right(self, at: int) -> bool:
+    def right(self, number: int) -> bool:
         """Whether the choice of that round was the right one. What can't be read never is."""
-        return bool(self.choices) and self.choices[at] == self.right_at
+        return bool(self.choices) and self.choices[number] == self.right_at
 
 
 async def choose(question: Question, parts: Parts) -> Chosen:
@@ -99,5 +99,5 @@ async def _check(reply: Reply, pick: Pick, question: Question, parts: Parts) -> 
 
 def _best(picks: list[Pick], attempts: list[Attempt]) -> int:
     """The proxy's rule (`judge.best`) over the rounds whose choice can be read; the first where none can."""
-    readable = [at for at, pick in enumerate(picks) if pick.choice is not None]
-    return readable[judging.best([attempts[at] for at in readable])] if readable else 0
+    readable = [index for index, pick in enumerate(picks) if pick.choice is not None]
+    return readable[judging.best([attempts[index] for index in readable])] if readable else 0

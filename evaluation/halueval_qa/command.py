@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
             return judged, opened.meter
 
     judged, meter = asyncio.run(judge_all())
-    unverified = sum(one.unverified for one in judged.values())
+    unverified = sum(judgement.unverified for judgement in judged.values())
     report = Report[Told](
         options.json,
         lambda told: {"file": str(options.data), **_as_json(told)},
@@ -155,14 +155,14 @@ def _as_markdown(told: Sequence[Told]) -> str:
     ]
     rows = [
         [
-            one.judge,
-            one.form,
-            one.knowledge,
-            *one.estimates.cells(),
-            shown(one.accuracy),
-            *one.estimates_close.cells(),
+            entry.judge,
+            entry.form,
+            entry.knowledge,
+            *entry.estimates.cells(),
+            shown(entry.accuracy),
+            *entry.estimates_close.cells(),
         ]
-        for one in told
+        for entry in told
     ]
     text = f"{told[0].n:,} questions; 95% bootstrap intervals in brackets.\n\n"
     return text + table(header, rows) + _NOTE

@@ -58,7 +58,7 @@ def with_others_knowledge(questions: Sequence[Question]) -> list[Question]:
     """Each question with the knowledge of another one, each knowledge once."""
     order = list(range(len(questions)))
     random.Random(SEED).shuffle(order)
-    lender = {order[at]: order[at - 1] for at in range(len(order))}
+    lender = {order[index]: order[index - 1] for index in range(len(order))}
     return [
         question.model_copy(update={"knowledge": questions[lender[row]].knowledge})
         for row, question in enumerate(questions)

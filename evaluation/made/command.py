@@ -84,7 +84,7 @@ def draw_made(path: Path, count: int) -> list[Made]:
     Raises `DataError` where there are none.
     """
     passages = passages_of(path, "measure")
-    language = language_among([one.text for one in passages])
+    language = language_among([passage.text for passage in passages])
     make = make_chinese if language == "zh" else from_passages
     rows = make(passages, count, SEED)[:count]
     if len({row.label == "supported" for row in rows}) < 2:
@@ -130,8 +130,8 @@ def _as_json(told: Told) -> dict[str, Any]:
         "checker": told.checker,
         "unverified": told.unverified,
         "groups": [
-            {"kind": one.kind, "supported": one.supported, "n": one.n, **one.estimates.as_json()}
-            for one in told.groups
+            {"kind": group.kind, "supported": group.supported, "n": group.n, **group.estimates.as_json()}
+            for group in told.groups
         ],
     }
 
@@ -139,15 +139,15 @@ def _as_json(told: Told) -> dict[str, Any]:
 def _as_markdown(done: Sequence[Told]) -> str:
     rows = [
         [
-            one.file,
+            entry.file,
             "supported" if group.supported else "not",
             group.kind,
             f"{group.n:,}",
             *group.estimates.cells(),
         ]
-        for one in done
-        for group in one.groups
+        for entry in done
+        for group in entry.groups
     ]
     text = table(["corpus", "supported?", "kind", "rows", "judged right"], rows)
     head = f"Checker `{done[0].checker}`; 95% bootstrap intervals in brackets.\n\n"
-    return head + text + failures(sum(one.unverified for one in done), "judged wrong")
+    return head + text + failures(sum(entry.unverified for entry in done), "judged wrong")

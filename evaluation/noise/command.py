@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> None:
     settings = load(options.config)
     corpus = read_noise(options.corpus)
     drawn = draw_swapped(options.corpus, options.count).swapped
-    swapped = [one for one in drawn if one.kind in EXCHANGED]
+    swapped = [resample for resample in drawn if resample.kind in EXCHANGED]
     supported = _supported(options.data, options.count)
 
     async def measure() -> tuple[Judged, Judged]:
@@ -134,9 +134,9 @@ def _supported(path: Path, count: int) -> list[Pair]:
 def _planted_pairs(swapped: Sequence[Swapped], corpus: Sequence[CorpusRow]) -> Iterator[Pair]:
     """Untouched and changed, alone, then both in other text: `_PLANTED` pairs a sentence."""
     chance = random.Random(SEED)
-    for one in swapped:
-        noisy = surrounded(one.untouched, corpus, chance)
-        yield from (one.untouched, one.changed, noisy, replace(noisy, claim=one.changed.claim))
+    for swap in swapped:
+        noisy = surrounded(swap.untouched, corpus, chance)
+        yield from (swap.untouched, swap.changed, noisy, replace(noisy, claim=swap.changed.claim))
 
 
 def _planted(judged: Judged) -> Planted:
@@ -155,8 +155,8 @@ def _moved_pairs(supported: Sequence[Pair], corpus: Sequence[CorpusRow]) -> Iter
 
 def _moved(judged: Judged) -> Iterator[Moved]:
     scores, called = judged.scores.reshape(-1, _MOVED), judged.called.reshape(-1, _MOVED)
-    for at, added in enumerate(_ADDED, 1):
-        gaps = np.abs(scores[:, at] - scores[:, 0])
+    for index, added in enumerate(_ADDED, 1):
+        gaps = np.abs(scores[:, index] - scores[:, 0])
         yield Moved(
             passages=added.passages,
             place=added.place,
@@ -166,18 +166,18 @@ def _moved(judged: Judged) -> Iterator[Moved]:
             p95=float(np.percentile(gaps, _P95)),
             max=float(gaps.max()),
             max_supported=float(gaps[called[:, 0]].max(initial=0.0)),
-            verdicts_changed=float((called[:, at] != called[:, 0]).mean()),
+            verdicts_changed=float((called[:, index] != called[:, 0]).mean()),
         )
 
 
-def _as_json(found: Noise) -> dict[str, Any]:
+def _as_json(noise: Noise) -> dict[str, Any]:
     return {
-        "file": found.file,
-        "corpus": found.corpus,
-        "checker": found.checker,
-        "planted": _rounded(found.planted),
-        "irrelevant": [_rounded(one) for one in found.moved],
-        "unverified": found.unverified,
+        "file": noise.file,
+        "corpus": noise.corpus,
+        "checker": noise.checker,
+        "planted": _rounded(noise.planted),
+        "irrelevant": [_rounded(moved) for moved in noise.moved],
+        "unverified": noise.unverified,
     }
 
 
@@ -191,15 +191,15 @@ def _as_markdown(done: Sequence[Noise]) -> str:
     return "\n".join(map(_tables, done))
 
 
-def _tables(found: Noise) -> str:
-    planted = found.planted
+def _tables(noise: Noise) -> str:
+    planted = noise.planted
     rows = [
         ["alone", shown(planted.recall_alone), shown(planted.false_alarms_alone)],
         [f"in {AROUND:,} bytes of other text", shown(planted.recall), shown(planted.false_alarms)],
     ]
-    text = f"Checker `{found.checker}`. {planted.n:,} sentences with a planted error, and untouched:\n\n"
+    text = f"Checker `{noise.checker}`. {planted.n:,} sentences with a planted error, and untouched:\n\n"
     text += table(["evidence", "recall", "false alarms"], rows)
-    claims = f"{found.moved[0].n:,} supported claims"
+    claims = f"{noise.moved[0].n:,} supported claims"
     text += f"\n{claims}; how far their scores move beside irrelevant passages:\n\n"
     text += table(
         [
@@ -214,15 +214,15 @@ def _tables(found: Noise) -> str:
         ],
         [
             [
-                str(one.passages),
-                f"{one.place} the evidence",
-                "passages" if one.apart else "one text",
-                *map(shown, _gaps(one)),
+                str(moved.passages),
+                f"{moved.place} the evidence",
+                "passages" if moved.apart else "one text",
+                *map(shown, _gaps(moved)),
             ]
-            for one in found.moved
+            for moved in noise.moved
         ],
     )
-    return text + failures(found.unverified)
+    return text + failures(noise.unverified)
 
 
 def _gaps(moved: Moved) -> tuple[float, ...]:

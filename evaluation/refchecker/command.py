@@ -72,25 +72,27 @@ def run(options: argparse.Namespace) -> None:
         human.add(rated)
     human.end()
     if questions:
-        _check(questions, len([one for one in responses if not one.abstained]), options)
+        _check(questions, len([response for response in responses if not response.abstained]), options)
 
 
 def _questions(path: Path, responses: Sequence[Response]) -> list[Asked]:
-    found = asked(responses, read_contexts(path))
-    if not found:
+    questions = asked(responses, read_contexts(path))
+    if not questions:
         raise DataError(
             f"{path}: none of its contexts has the setting and id of a response that claims something."
         )
-    return found
+    return questions
 
 
 def _check(questions: Sequence[Asked], claiming: int, options: argparse.Namespace) -> None:
     settings = load(options.config)
 
     async def judge_all() -> tuple[Judged, Meter | None]:
-        pairs = (pair for one in questions for pair in one.pairs())
+        pairs = (pair for question in questions for pair in question.pairs())
         async with open_judge(settings, options) as opened:
-            judged = await judge(opened.checker, pairs, sum(one.count for one in questions), "claims")
+            judged = await judge(
+                opened.checker, pairs, sum(question.count for question in questions), "claims"
+            )
             return judged, opened.meter
 
     judged, meter = asyncio.run(judge_all())
@@ -105,7 +107,7 @@ def _check(questions: Sequence[Asked], claiming: int, options: argparse.Namespac
         lambda scored: text + scored_as_markdown(scored) + _NOTES + failures(judged.unverified),
     )
     for setting in (*SETTINGS, ALL):
-        own = [one for one in done if setting in (one.response.setting, ALL)]
+        own = [entry for entry in done if setting in (entry.response.setting, ALL)]
         if own:
             report.add(score(setting, own, options.resamples))
     report.end(meter=meter)

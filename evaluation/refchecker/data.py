@@ -85,28 +85,28 @@ def read_responses(folder: Path, limit: int | None = None) -> list[Response]:
     The folder holds `zero_context`, `noisy_context` and `accurate_context`, or some of them; a file of theirs
     is a model's: `nq_gpt4_answers.json`. Raises `DataError`.
     """
-    found = [
+    responses = [
         response
         for setting in SETTINGS
         for path in sorted((folder / _FOLDER.format(setting=setting)).glob(f"*{_SUFFIX}.json"))
         for response in _read(path, setting)[:limit]
     ]
-    if not found:
+    if not responses:
         raise DataError(
             f"{folder} holds no responses: it must have zero_context, noisy_context or accurate_context, "
             f"with files such as nq_gpt4{_SUFFIX}.json."
         )
-    return found
+    return responses
 
 
 def read_contexts(path: Path) -> dict[tuple[Setting, str], Context]:
     """The contexts of a file, by setting and id. Raises `DataError`, also where one is there twice."""
-    found: dict[tuple[Setting, str], Context] = {}
+    contexts: dict[tuple[Setting, str], Context] = {}
     for context in read_lines(path, Context):
-        if (context.setting, context.id) in found:
+        if (context.setting, context.id) in contexts:
             raise DataError(f"{path}: {context.id} has two contexts in the setting {context.setting}.")
-        found[context.setting, context.id] = context
-    return found
+        contexts[context.setting, context.id] = context
+    return contexts
 
 
 def _read(path: Path, setting: Setting) -> list[Response]:
@@ -117,17 +117,17 @@ def _read(path: Path, setting: Setting) -> list[Response]:
     except ValidationError as error:
         raise DataError(f"{path}: {explain(error)}.") from None
     model = path.stem.removesuffix(_SUFFIX).partition("_")[2] or path.stem
-    return [_response(one, setting, model) for one in responses]
+    return [_response(response, setting, model) for response in responses]
 
 
-def _response(one: _Response, setting: Setting, model: str) -> Response:
+def _response(raw_response: _Response, setting: Setting, model: str) -> Response:
     return Response(
         setting,
-        one.id,
+        raw_response.id,
         model,
-        one.response,
-        tuple(Triplet(*labelled.triplet) for labelled in one.claude2_response_kg),
-        tuple(_VERDICTS[labelled.human_label] for labelled in one.claude2_response_kg),
+        raw_response.response,
+        tuple(Triplet(*labelled.triplet) for labelled in raw_response.claude2_response_kg),
+        tuple(_VERDICTS[labelled.human_label] for labelled in raw_response.claude2_response_kg),
     )
 
 
@@ -181,14 +181,16 @@ def checked(questions: Sequence[Asked], judgements: Iterable[Verdict]) -> list[C
     section 3.4); what a failed check leaves is decided as the proxy does it (`steps.judge.decide`).
     """
     rest = iter(judgements)
-    found = []
-    for one in questions:
-        passages = len(one.context.passages)
-        verdicts = tuple(_decided(claim, islice(rest, passages)) for claim in map(spelt, one.response.claims))
-        shown = one.response.setting != "zero"
-        copied = copy_rate(one.response.text, one.context.passages) if shown else None
-        found.append(Checked(one.response, verdicts, copied))
-    return found
+    with_verdicts = []
+    for question in questions:
+        passages = len(question.context.passages)
+        verdicts = tuple(
+            _decided(claim, islice(rest, passages)) for claim in map(spelt, question.response.claims)
+        )
+        shown = question.response.setting != "zero"
+        copied = copy_rate(question.response.text, question.context.passages) if shown else None
+        with_verdicts.append(Checked(question.response, verdicts, copied))
+    return with_verdicts
 
 
 def copy_rate(response: str, passages: Sequence[str]) -> float:
@@ -218,4 +220,4 @@ def _words(text: str) -> list[str]:
 
 
 def _grams(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
+    return [tuple(words[index : index + size]) for index in range(len(words) - size + 1)]

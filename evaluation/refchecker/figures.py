@@ -45,12 +45,12 @@ class Rated:
 
 def rate(responses: Sequence[Response]) -> list[Rated]:
     """Every model in every setting, and all models of each."""
-    models = list(dict.fromkeys(one.model for one in responses))
+    models = list(dict.fromkeys(response.model for response in responses))
     rated = []
     for setting in SETTINGS:
-        own = [one for one in responses if one.setting == setting]
+        own = [response for response in responses if response.setting == setting]
         for model in (*models, ALL):
-            chosen = [one for one in own if model in (one.model, ALL)]
+            chosen = [response for response in own if model in (response.model, ALL)]
             if chosen:
                 rated.append(_rated(setting, model, chosen))
     return rated
@@ -78,7 +78,7 @@ def rated_as_markdown(rated: Sequence[Rated]) -> str:
 
 
 def _rated(setting: Setting, model: str, responses: Sequence[Response]) -> Rated:
-    spoken = [one.human for one in responses if not one.abstained]
+    spoken = [response.human for response in responses if not response.abstained]
     soft = [shares(human) for human in spoken]
     return Rated(
         setting=setting,
@@ -86,9 +86,9 @@ def _rated(setting: Setting, model: str, responses: Sequence[Response]) -> Rated
         n=len(responses),
         claims=sum(map(len, spoken)),
         abstained=1 - len(spoken) / len(responses),
-        supported=_mean(one[Verdict.SUPPORTED] for one in soft),
-        unsupported=_mean(one[Verdict.UNSUPPORTED] for one in soft),
-        contradicted=_mean(one[Verdict.CONTRADICTED] for one in soft),
+        supported=_mean(by_label[Verdict.SUPPORTED] for by_label in soft),
+        unsupported=_mean(by_label[Verdict.UNSUPPORTED] for by_label in soft),
+        contradicted=_mean(by_label[Verdict.CONTRADICTED] for by_label in soft),
         scalar=_mean(scalar(human) or 0.0 for human in spoken),
         strict=_nonfactual(spoken, strict),
         major=_nonfactual(spoken, major),
@@ -188,15 +188,18 @@ def score(setting: str, responses: Sequence[Checked], resamples: int) -> Scored:
 def count(responses: Sequence[Checked]) -> Counted:
     """The responses as arrays."""
     claims = np.zeros((len(responses), _OTHER, _OTHER + 1), dtype=np.int64)
-    for row, one in enumerate(responses):
-        for human, called in zip(one.response.human, one.verdicts, strict=True):
+    for row, checked in enumerate(responses):
+        for human, called in zip(checked.response.human, checked.verdicts, strict=True):
             claims[row, _code(human), _code(called)] += 1
     return Counted(
         claims,
         {name: _both(responses, partial(_ruled, rule)) for name, rule in _RULES.items()},
         _both(responses, _not_supported),
         _both(responses, lambda verdicts: scalar(verdicts) or 0.0),
-        np.array([math.nan if one.copied is None else one.copied for one in responses], dtype=np.float64),
+        np.array(
+            [math.nan if response.copied is None else response.copied for response in responses],
+            dtype=np.float64,
+        ),
     )
 
 
@@ -205,19 +208,19 @@ def figures(counted: Counted, rows: Indexes) -> Figures:
     accuracy, and F1 of being factual (every claim supported) and not; of shares and scalars the correlations
     with people's. NaN where they don't vary.
     """
-    found = {f"claims.{name}": value for name, value in _of_claims(counted.claims[rows].sum(axis=0)).items()}
+    values = {f"claims.{name}": value for name, value in _of_claims(counted.claims[rows].sum(axis=0)).items()}
     for name, both in counted.rules.items():
         human, called = both.human[rows], both.called[rows]
-        found[f"{name}.accuracy"] = float((human == called).mean())
-        found[f"{name}.f1_factual"] = _f1(human == 0, called == 0)
-        found[f"{name}.f1_nonfactual"] = _f1(human != 0, called != 0)
+        values[f"{name}.accuracy"] = float((human == called).mean())
+        values[f"{name}.f1_factual"] = _f1(human == 0, called == 0)
+        values[f"{name}.f1_nonfactual"] = _f1(human != 0, called != 0)
     for name, both in (("soft", counted.soft), ("scalar", counted.scalar)):
         human, called = both.human[rows], both.called[rows]
-        found[f"{name}.pearson"] = _pearson(human, called)
-        found[f"{name}.spearman"] = _pearson(_ranks(human), _ranks(called))
+        values[f"{name}.pearson"] = _pearson(human, called)
+        values[f"{name}.spearman"] = _pearson(_ranks(human), _ranks(called))
     copied = counted.copied[rows]
     known = copied[~np.isnan(copied)]
-    return {**found, "copy_rate": float(known.mean()) if known.size else math.nan}
+    return {**values, "copy_rate": float(known.mean()) if known.size else math.nan}
 
 
 def scored_as_json(scored: Scored) -> dict[str, Any]:
@@ -233,15 +236,15 @@ def scored_as_json(scored: Scored) -> dict[str, Any]:
 
 def scored_as_markdown(scored: Sequence[Scored]) -> str:
     """The table: a figure a row, a setting a column."""
-    header = ["", *(f"{one.setting} ({one.n:,} responses, {one.claims:,} claims)" for one in scored)]
-    columns = [one.estimates.cells(_NAMES) for one in scored]
+    header = ["", *(f"{entry.setting} ({entry.n:,} responses, {entry.claims:,} claims)" for entry in scored)]
+    columns = [entry.estimates.cells(_NAMES) for entry in scored]
     return table(header, zip(_NAMES.values(), *columns, strict=True))
 
 
 def _both(responses: Sequence[Checked], value: Callable[[Sequence[Verdict]], float]) -> Both:
     return Both(
-        np.array([value(one.response.human) for one in responses]),
-        np.array([value(one.verdicts) for one in responses]),
+        np.array([value(response.response.human) for response in responses]),
+        np.array([value(response.verdicts) for response in responses]),
     )
 
 

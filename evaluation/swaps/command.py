@@ -79,10 +79,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 async def _measure(checker: Checker, path: Path, sample: Sample, options: argparse.Namespace) -> Caught:
-    pairs = [pair for one in sample.swapped for pair in (one.untouched, one.changed)]
+    pairs = [pair for swap in sample.swapped for pair in (swap.untouched, swap.changed)]
     judged = await judge(checker, pairs, len(pairs), path.name)
     untouched, changed = ~judged.called[::2], ~judged.called[1::2]
-    kinds = np.array([one.kind for one in sample.swapped])
+    kinds = np.array([swap.kind for swap in sample.swapped])
 
     def group(rows: Flags) -> Group:
         return _group(untouched[rows], changed[rows], options.resamples)
@@ -123,10 +123,10 @@ def _fields(group: Group) -> dict[str, Any]:
 
 def _as_markdown(done: Sequence[Caught]) -> str:
     rows = [
-        [one.file, kind, f"{group.n:,}", *group.estimates.cells()]
-        for one in done
-        for kind, group in (("number, date, name", one.overall), *one.kinds.items())
+        [entry.file, kind, f"{group.n:,}", *group.estimates.cells()]
+        for entry in done
+        for kind, group in (("number, date, name", entry.overall), *entry.kinds.items())
     ]
     header = ["corpus", "exchanged", "sentences", "recall", "false alarms"]
     text = f"Checker `{done[0].checker}`; 95% bootstrap intervals in brackets.\n\n{table(header, rows)}"
-    return text + failures(sum(one.unverified for one in done))
+    return text + failures(sum(entry.unverified for entry in done))

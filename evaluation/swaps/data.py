@@ -121,7 +121,7 @@ def _pool(passages: Sequence[Passage], titles: Sequence[str]) -> Pool:
     for title in titles:
         pool["name", _shape("name", title)].add(title)
     pool["month", ""].update(MONTHS)
-    return defaultdict(list, {shape: sorted(found) for shape, found in pool.items()})
+    return defaultdict(list, {shape: sorted(words) for shape, words in pool.items()})
 
 
 def _slots(sentence: str, titles: Sequence[str]) -> Iterator[tuple[Slot, int, int]]:
@@ -133,9 +133,9 @@ def _slots(sentence: str, titles: Sequence[str]) -> Iterator[tuple[Slot, int, in
     for match in _TITLE.finditer(sentence) if titles else ():
         yield "name", match.start(), match.end()
     for title in titles:
-        at = sentence.find(title)
-        if at >= 0:
-            yield "name", at, at + len(title)
+        start = sentence.find(title)
+        if start >= 0:
+            yield "name", start, start + len(title)
 
 
 def _shape(kind: Slot, text: str) -> str:
@@ -182,7 +182,7 @@ def draw_swapped(path: Path, count: int) -> Sample:
     language = language_among([row.text for row in rows])
     swaps = make_swaps(_passages(rows), language, count, SEED)
     swapped = tuple(_swapped(*two) for two in zip(swaps[::2], swaps[1::2], strict=True))
-    if not any(one.kind in EXCHANGED for one in swapped):
+    if not any(swap.kind in EXCHANGED for swap in swapped):
         raise DataError(
             f"{path}: no sentence of the held-out tenth of its titles has a number, date or name to exchange."
         )
@@ -195,9 +195,9 @@ def kind_of(slot: Slot | None, untouched: str, changed: str) -> Kind:
         return "date"
     if slot != "number":
         return "name" if slot == "name" else "negation"
-    parted = (at for at, two in enumerate(zip(untouched, changed, strict=False)) if len(set(two)) > 1)
-    at = next(parted, len(untouched))
-    dated = any(match.start() <= at <= match.end() for match in _DATE_PART.finditer(untouched))
+    parted = (index for index, two in enumerate(zip(untouched, changed, strict=False)) if len(set(two)) > 1)
+    start = next(parted, len(untouched))
+    dated = any(match.start() <= start <= match.end() for match in _DATE_PART.finditer(untouched))
     return "date" if dated else "number"
 
 

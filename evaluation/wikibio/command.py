@@ -94,9 +94,9 @@ async def _check(
 ) -> tuple[list[tuple[Finding, ...]], Meter | None]:
     async with open_judge(settings, options) as judge, _corpus(settings, options) as corpus:
 
-        async def check(one: Biography) -> tuple[Finding, ...]:
-            evidence = corpus or Accurate("", one.wiki_bio_text)
-            return await verify(one.claims(), "", judge.checker, evidence, settings.retrieval.top_k)
+        async def check(biography: Biography) -> tuple[Finding, ...]:
+            evidence = corpus or Accurate("", biography.wiki_bio_text)
+            return await verify(biography.claims(), "", judge.checker, evidence, settings.retrieval.top_k)
 
         return await in_order(biographies, check, options.concurrency, options.data.name), judge.meter
 
@@ -111,13 +111,13 @@ async def _corpus(settings: Settings, options: argparse.Namespace) -> AsyncItera
 
 
 def _measure(
-    biographies: Sequence[Biography], found: Sequence[tuple[Finding, ...]], resamples: int
+    biographies: Sequence[Biography], findings_of: Sequence[tuple[Finding, ...]], resamples: int
 ) -> Measured:
     """A sentence that could not be checked is called nonfactual, with no support."""
-    factual = np.concatenate([one.factual for one in biographies])
-    findings = [finding for own in found for finding in own]
-    called = np.array([one.verdict is Verdict.SUPPORTED for one in findings], dtype=np.bool_)
-    scores = np.array([one.score for one in findings], dtype=np.float64)
+    factual = np.concatenate([biography.factual for biography in biographies])
+    findings = [finding for own in findings_of for finding in own]
+    called = np.array([finding.verdict is Verdict.SUPPORTED for finding in findings], dtype=np.bool_)
+    scores = np.array([finding.score for finding in findings], dtype=np.float64)
 
     def of(rows: Indexes) -> Figures:
         return figures(Sentences(factual[rows], called[rows], scores[rows]))
@@ -125,7 +125,7 @@ def _measure(
     return Measured(
         n=len(factual),
         nonfactual=int((~factual).sum()),
-        unverified=sum(one.verdict is Verdict.UNVERIFIED for one in findings),
+        unverified=sum(finding.verdict is Verdict.UNVERIFIED for finding in findings),
         graded=bool(((scores > 0) & (scores < 1)).any()),
         estimates=estimate(of, len(factual), resamples),
     )

@@ -64,10 +64,10 @@ def read_wikibio(path: Path, limit: int | None = None) -> list[Biography]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise DataError(f"{path} can't be read: {reason}.") from error
-    found = [_biography(value, place) for place, value in _values(path, text)]
-    if not found:
+    biographies = [_biography(value, place) for place, value in _values(path, text)]
+    if not biographies:
         raise DataError(f"{path} is empty: it must hold passages of SelfCheckGPT's WikiBio GPT-3 data.")
-    return found[:limit]
+    return biographies[:limit]
 
 
 def figures(sentences: Sentences) -> Figures:
@@ -103,7 +103,7 @@ def _values(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     """Each passage with the place that it stands at."""
     try:
         if text.lstrip().startswith("["):
-            yield from ((f"{path}, entry {at}", value) for at, value in enumerate(json.loads(text)))
+            yield from ((f"{path}, entry {index}", value) for index, value in enumerate(json.loads(text)))
             return
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
@@ -120,7 +120,7 @@ def _biography(value: Any, place: str) -> Biography:
 
 
 def _claims(sentences: Sequence[str]) -> Iterator[Claim]:
-    at = 0
+    start = 0
     for text in sentences:
-        yield Claim(at, at + len(text), text, text)
-        at += len(text) + 1
+        yield Claim(start, start + len(text), text, text)
+        start += len(text) + 1

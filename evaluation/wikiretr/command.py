@@ -99,7 +99,10 @@ def _agreement(options: argparse.Namespace, settings: Settings) -> None:
 
     async def judge_all() -> tuple[list[Judged], Meter | None]:
         async with open_judge(settings, options) as opened:
-            judged = [await judge(opened.checker, one.pairs, len(one.pairs), one.name) for one in subsets]
+            judged = [
+                await judge(opened.checker, subset.pairs, len(subset.pairs), subset.name)
+                for subset in subsets
+            ]
             return judged, opened.meter
 
     judged, meter = asyncio.run(judge_all())
@@ -115,21 +118,21 @@ def _agreement(options: argparse.Namespace, settings: Settings) -> None:
 def _retrieval(options: argparse.Namespace, settings: Settings) -> None:
     corpus = read_passages(options.corpus)
     sought = [read_sought(path, corpus, options.limit) for path in options.claims]
-    rows = {row for one in sought for row in one.rows}
+    rows = {row for target in sought for row in target.rows}
     passages = corpus + make_distractors(corpus, rows, options.distractors)
     vectorial = set(options.retrievers) != {_LEXICAL}
     space = _space(passages, settings.encoder, options.vectors) if vectorial else None
     searches = list(rankings(options.retrievers, postings_of(passages), space))
     report = Report(options.json, searched_as_json, searched_as_markdown)
-    for one in sought:
+    for targets in sought:
         report.add(
             Searched(
-                file=one.name,
-                n=len(one.claims),
+                file=targets.name,
+                n=len(targets.claims),
                 passages=len(corpus),
                 distractors=options.distractors,
                 retrievers=tuple(
-                    retriever_figures(name, places(ranking, one), options.resamples)
+                    retriever_figures(name, places(ranking, targets), options.resamples)
                     for name, ranking in searches
                 ),
             )

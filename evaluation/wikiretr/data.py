@@ -62,20 +62,20 @@ def read_subset(path: Path, limit: int | None = None) -> Subset:
     claims = _read(path, _CLAIMS)[:limit]
     return Subset(
         str(path),
-        tuple(Pair(one.claim, one.content, title=one.title) for one in claims),
-        np.array([one.human_eval == 1 for one in claims], dtype=np.bool_),
+        tuple(Pair(claim.claim, claim.content, title=claim.title) for claim in claims),
+        np.array([claim.human_eval == 1 for claim in claims], dtype=np.bool_),
         _models(claims),
     )
 
 
 def joined(name: str, subsets: Sequence[Subset]) -> Subset:
     """The subsets as one; of the models those that are in all of them."""
-    shared = [model for model in subsets[0].models if all(model in one.models for one in subsets)]
+    shared = [model for model in subsets[0].models if all(model in subset.models for subset in subsets)]
     return Subset(
         name,
-        tuple(pair for one in subsets for pair in one.pairs),
-        np.concatenate([one.human for one in subsets]),
-        {model: np.concatenate([one.models[model] for one in subsets]) for model in shared},
+        tuple(pair for subset in subsets for pair in subset.pairs),
+        np.concatenate([subset.human for subset in subsets]),
+        {model: np.concatenate([subset.models[model] for subset in subsets]) for model in shared},
     )
 
 
@@ -93,8 +93,8 @@ def _read(path: Path, kind: TypeAdapter[list[AnyRetold]]) -> list[AnyRetold]:
 
 def _models(claims: Sequence[Claim]) -> dict[str, Flags]:
     """The columns that have a verdict for every claim."""
-    extra = [one.model_extra or {} for one in claims]
-    columns = {name: [one.get(name) for one in extra] for name in extra[0] if name.endswith(_COLUMN)}
+    extra = [claim.model_extra or {} for claim in claims]
+    columns = {name: [extras.get(name) for extras in extra] for name in extra[0] if name.endswith(_COLUMN)}
     return {
         name.removesuffix(_COLUMN): np.array([value != 0 for value in values], dtype=np.bool_)
         for name, values in columns.items()

@@ -77,7 +77,7 @@ def _agreement(name: str, human: Flags, called: Flags, resamples: int) -> Agreem
 
 
 def _agreement_table(compared: Compared) -> str:
-    rows = [[one.judge, *one.estimates.cells()] for one in compared.judges]
+    rows = [[judge.judge, *judge.estimates.cells()] for judge in compared.judges]
     text = (
         f"{compared.file}: {compared.n:,} claims; always saying the same agrees on {compared.majority:.3f}."
     )
@@ -122,7 +122,9 @@ def searched_as_json(searched: Searched) -> dict[str, Any]:
         "n": searched.n,
         "passages": searched.passages,
         "distractors": searched.distractors,
-        "retrievers": {one.retriever: one.estimates.as_json() for one in searched.retrievers},
+        "retrievers": {
+            retriever.retriever: retriever.estimates.as_json() for retriever in searched.retrievers
+        },
     }
 
 
@@ -140,11 +142,11 @@ def _searched_table(searched: Searched) -> str:
     text += f" and {searched.distractors:,} distractors.\n\n" if searched.distractors else ".\n\n"
     rows = [
         [
-            one.retriever,
-            *one.estimates.cells(_PERCENT),
-            *(shown(one.estimates.figures[name]) for name in _SHARES),
-            f"{one.estimates.figures['returned']:.1f}",
+            retriever.retriever,
+            *retriever.estimates.cells(_PERCENT),
+            *(shown(retriever.estimates.figures[name]) for name in _SHARES),
+            f"{retriever.estimates.figures['returned']:.1f}",
         ]
-        for one in searched.retrievers
+        for retriever in searched.retrievers
     ]
     return text + table(["retriever", *_PERCENT, *_SHARES, "passages of 10"], rows)

@@ -79,13 +79,13 @@ def read_sought(path: Path, passages: Sequence[Passage], limit: int | None = Non
     """
     rows = {_letters(passage.text): row for row, passage in enumerate(passages)}
     retold = read_retold(path, limit)
-    found = [rows.get(_letters(one.content)) for one in retold]
-    known = tuple(row for row in found if row is not None)
-    if len(known) < len(found):
+    claims = [rows.get(_letters(claim.content)) for claim in retold]
+    known = tuple(row for row in claims if row is not None)
+    if len(known) < len(claims):
         raise DataError(
-            f"{path}: the passage of claim {found.index(None) + 1} is not in the corpus: no search finds it."
+            f"{path}: the passage of claim {claims.index(None) + 1} is not in the corpus: no search finds it."
         )
-    return Sought(str(path), tuple(one.claim for one in retold), known)
+    return Sought(str(path), tuple(claim.claim for claim in retold), known)
 
 
 def rankings(
@@ -116,18 +116,21 @@ def places(ranking: Ranking, sought: Sought) -> Places:
     return Places(np.array(right, dtype=np.int64), np.array([len(hits) for hits in ranked], dtype=np.int64))
 
 
-def recall_figures(found: Places, rows: Indexes) -> Figures:
+def recall_figures(places: Places, rows: Indexes) -> Figures:
     """Recall and precision at 1, 5 and 10 over these claims, and how many passages a claim got.
 
     Recall at k is the share of claims whose passage is among the first k; precision at k the share of right
     ones among all passages that came in the first k places. A claim has one right passage, so precision can't
     be over 1 / k where nothing is dropped.
     """
-    right, returned = found.right[rows], found.returned[rows]
-    hit = {at: (right > 0) & (right <= at) for at in _AT}
+    right, returned = places.right[rows], places.returned[rows]
+    hit = {index: (right > 0) & (right <= index) for index in _AT}
     return {
-        **{f"recall@{at}": share(hit[at]) for at in _AT},
-        **{f"precision@{at}": float(hit[at].sum() / max(1, np.minimum(returned, at).sum())) for at in _AT},
+        **{f"recall@{index}": share(hit[index]) for index in _AT},
+        **{
+            f"precision@{index}": float(hit[index].sum() / max(1, np.minimum(returned, index).sum()))
+            for index in _AT
+        },
         "returned": float(returned.mean()),
     }
 
@@ -169,11 +172,13 @@ def make_distractors(passages: Sequence[Passage], sought: Collection[int], count
         )
     chance = random.Random(SEED)
     chance.shuffle(sentences)
-    combined: dict[tuple[int, ...], None] = dict.fromkeys((at,) for at in range(min(count, len(sentences))))
+    combined: dict[tuple[int, ...], None] = dict.fromkeys(
+        (index,) for index in range(min(count, len(sentences)))
+    )
     while len(combined) < count:
         combined[tuple(chance.sample(range(len(sentences)), 2))] = None
     return [
-        passage_of(f"distractor-{number}", _joined([sentences[at] for at in chosen]))
+        passage_of(f"distractor-{number}", _joined([sentences[index] for index in chosen]))
         for number, chosen in enumerate(combined)
     ]
 

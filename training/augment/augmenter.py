@@ -225,16 +225,16 @@ def fault(altered: Alteration, evidence: str, mode: Mode, least_fluency: float) 
 
 def _objects(text: str) -> Iterator[dict[str, object]]:
     """The JSON objects that stand in a text, outermost only."""
-    decoder, at = json.JSONDecoder(), text.find("{")
-    while at >= 0:
+    decoder, start = json.JSONDecoder(), text.find("{")
+    while start >= 0:
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = at + 1
+            end = start + 1
         else:
             if isinstance(value, dict):
                 yield value
-        at = text.find("{", end)
+        start = text.find("{", end)
 
 
 def _misplaced(altered: Alteration, evidence: str, mode: Mode) -> str | None:
@@ -255,7 +255,7 @@ def _misplaced(altered: Alteration, evidence: str, mode: Mode) -> str | None:
 
 
 def _spans(segment: str, evidence: str) -> Iterator[tuple[int, int]]:
-    at = evidence.find(segment)
-    while at >= 0:
-        yield at, at + len(segment)
-        at = evidence.find(segment, at + len(segment))
+    start = evidence.find(segment)
+    while start >= 0:
+        yield start, start + len(segment)
+        start = evidence.find(segment, start + len(segment))

@@ -56,13 +56,13 @@ def plain(text: str) -> str:
 
 
 def _pieces(old: str, new: str) -> Iterator[Piece]:
-    at = 0
+    end = 0
     for change in changes(old, new):
-        yield old[at : change.start], "same"
+        yield old[end : change.start], "same"
         yield old[change.start : change.end], "old"
         yield change.new, "new"
-        at = change.end
-    yield old[at:], "same"
+        end = change.end
+    yield old[end:], "same"
 
 
 def _shortened(pieces: list[Piece]) -> Iterator[Piece]:

@@ -173,7 +173,7 @@ async def _closing(run: Run, tasks: Sequence[Task], concurrency: int, llm: Any) 
 def _tasks(origins: Iterable[Origin], options: argparse.Namespace) -> list[Task]:
     """What is to be made, in the order of the file, each once."""
     modes: Sequence[Mode] = get_args(Mode) if options.mode == "both" else [options.mode]
-    found: dict[tuple[str, str], Task] = {}
+    tasks: dict[tuple[str, str], Task] = {}
     rows = 0
     for origin in origins:
         language = origin.lang or _language(origin.claim)
@@ -184,8 +184,8 @@ def _tasks(origins: Iterable[Origin], options: argparse.Namespace) -> list[Task]
         rows += 1
         for mode in modes:
             task = Task(origin, mode, language)
-            found.setdefault(task.key, task)
-    return list(found.values())
+            tasks.setdefault(task.key, task)
+    return list(tasks.values())
 
 
 def _language(text: str) -> Language:

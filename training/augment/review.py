@@ -87,9 +87,9 @@ class Decisions:
         self._put(Decision(stage, key, choice, label))
 
     def _put(self, decision: Decision) -> None:
-        at = (decision.stage, decision.key)
-        self._made.pop(at, None)  # so that the last decision is the last of the dict
-        self._made[at] = decision
+        key = (decision.stage, decision.key)
+        self._made.pop(key, None)  # so that the last decision is the last of the dict
+        self._made[key] = decision
 
 
 _CHOICES: Mapping[str, Choice] = {"a": "accept", "r": "reject"}
@@ -140,16 +140,16 @@ class Review:
 
     def run(self, items: Sequence[Item]) -> None:
         """Asks for all that are not decided, until the end, `q` or the end of the input."""
-        at = 0
-        while at < len(items):
-            if self._decisions.find(self._stage, items[at].row.key):
-                at += 1
+        index = 0
+        while index < len(items):
+            if self._decisions.find(self._stage, items[index].row.key):
+                index += 1
                 continue
-            self._show(items[at], at + 1, len(items))
-            step = self._ask(items, at)
+            self._show(items[index], index + 1, len(items))
+            step = self._ask(items, index)
             if step is None:
                 return
-            at = step
+            index = step
         self._say("Nothing is left to decide.")
 
     def _ask(self, items: Sequence[Item], at: int) -> int | None:

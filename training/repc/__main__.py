@@ -110,8 +110,8 @@ def _at_least(text: str, least: int) -> int:
 
 def _show(made: Description) -> None:
     sys.stdout.write(f"{made.kind}, layers {', '.join(map(str, made.layers))} of {made.model.layers}\n")
-    found = made.figures if isinstance(made.figures, dict) else {}
-    for name, row in found.items():
+    figures = made.figures if isinstance(made.figures, dict) else {}
+    for name, row in figures.items():
         shown = "  ".join(f"{key}={value}" for key, value in row.items()) if isinstance(row, dict) else row
         sys.stdout.write(f"{name:32} {shown}\n")
 

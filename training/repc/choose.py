@@ -34,15 +34,15 @@ class Threshold:
 
 def best_windows(ensemble: Ensemble, data: Extracted, classes: int) -> Floats:
     """Of each row the probabilities of its window that most likely supports it, shape (rows, classes)."""
-    found = np.zeros((len(data.rows), classes))
+    totals = np.zeros((len(data.rows), classes))
     best = np.full(len(data.rows), -1.0)
     for first in range(0, len(data.owners), _CHUNK):
         owners = data.owners[first : first + _CHUNK]
         rows = ensemble.probabilities(data.states[first : first + _CHUNK])
-        for at, probabilities in zip(owners, rows, strict=True):
-            if probabilities[0] > best[at]:
-                best[at], found[at] = probabilities[0], probabilities
-    return found
+        for index, probabilities in zip(owners, rows, strict=True):
+            if probabilities[0] > best[index]:
+                best[index], totals[index] = probabilities[0], probabilities
+    return totals
 
 
 def layer_figures(classifiers: Classifiers, data: Extracted, classes: Sequence[str]) -> dict[int, float]:
@@ -56,7 +56,7 @@ def layer_figures(classifiers: Classifiers, data: Extracted, classes: Sequence[s
     for layer, classifier in classifiers.items():
         said = best_windows(Ensemble({layer: classifier}), data, len(classes)).argmax(axis=1)
         said = said if known else np.minimum(said, 1)
-        recalls = [float((said[truth == at] == at).mean()) for at in np.unique(truth)]
+        recalls = [float((said[truth == index] == index).mean()) for index in np.unique(truth)]
         accuracies[layer] = round(float(np.mean(recalls)), _DIGITS)
     return accuracies
 
@@ -90,11 +90,11 @@ def set_threshold(probabilities: Floats, supported: NDArray[np.bool_]) -> Thresh
 def figures(supported: NDArray[np.bool_], scores: Floats, threshold: float) -> dict[str, float]:
     """Accuracy and its kin, two-way; what needs both kinds of rows is left out where there is one."""
     said = scores >= threshold
-    found = {"rows": float(len(supported)), "accuracy": float((said == supported).mean())}
+    values = {"rows": float(len(supported)), "accuracy": float((said == supported).mean())}
     if supported.any() and not supported.all():
-        found["balanced_accuracy"] = _balanced(supported, said)
-        found["auc"] = float(roc_auc_score(supported, scores))
-    return {name: round(value, _DIGITS) for name, value in found.items()}
+        values["balanced_accuracy"] = _balanced(supported, said)
+        values["auc"] = float(roc_auc_score(supported, scores))
+    return {name: round(value, _DIGITS) for name, value in values.items()}
 
 
 def _balanced(supported: NDArray[np.bool_], said: NDArray[np.bool_]) -> float:

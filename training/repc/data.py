@@ -69,10 +69,11 @@ def classes_of(rows: Sequence[Row]) -> tuple[str, ...]:
     evidences = Counter(
         label for label, _ in {(class_of(row.label, classes), row.pair.evidence) for row in rows}
     )
-    for at, name in enumerate(classes):
-        if min(held[at], evidences[at]) < _LEAST:
+    for index, name in enumerate(classes):
+        if min(held[index], evidences[index]) < _LEAST:
             raise ConfigError(
-                f"{held[at]} rows with {evidences[at]} different evidences are {name}: at least {_LEAST} "
+                f"{held[index]} rows with {evidences[index]} different evidences are {name}: at least "
+                f"{_LEAST} "
                 "of each are needed to train on."
             )
     return classes
@@ -85,7 +86,7 @@ def class_of(label: str, classes: Sequence[str]) -> int:
 
 def groups_of(rows: Sequence[Row]) -> list[int]:
     """A number for each row; rows that share their evidence share it."""
-    numbers = {text: at for at, text in enumerate(dict.fromkeys(row.pair.evidence for row in rows))}
+    numbers = {text: index for index, text in enumerate(dict.fromkeys(row.pair.evidence for row in rows))}
     return [numbers[row.pair.evidence] for row in rows]
 
 
@@ -94,7 +95,7 @@ def split(rows: Sequence[Row], classes: Sequence[str], seed: int) -> tuple[list[
     labels = [class_of(row.label, classes) for row in rows]
     folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
     train, held = next(folds.split(np.zeros(len(rows)), labels, groups_of(rows)))
-    return [rows[at] for at in train], [rows[at] for at in held]
+    return [rows[index] for index in train], [rows[index] for index in held]
 
 
 def checksum(rows: Sequence[Row]) -> str:

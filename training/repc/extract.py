@@ -100,7 +100,9 @@ def _computed(
     states = np.lib.format.open_memmap(file, mode, dtype=np.float16, shape=shape)
     for first, last in _chunks(done, len(windows)):
         for batch in batches(windows[first:last], batch_size):
-            states[[first + at for at in batch]] = model.read([windows[first + at] for at in batch])
+            states[[first + index for index in batch]] = model.read(
+                [windows[first + index] for index in batch]
+            )
         if not np.isfinite(states[first:last]).all():
             raise ConfigError(f"The model {model.name} gives values that are not finite: try precision fp32.")
         states.flush()

@@ -121,8 +121,8 @@ def _exported_svm(pipeline: Pipeline) -> Svm:
         coefficients=_coefficients(machine),
         intercepts=np.asarray(machine.intercept_),
         gamma=np.array(machine.gamma),
-        slopes=np.array([one.a_ for one in inner.calibrators]),
-        offsets=np.array([one.b_ for one in inner.calibrators]),
+        slopes=np.array([calibrator.a_ for calibrator in inner.calibrators]),
+        offsets=np.array([calibrator.b_ for calibrator in inner.calibrators]),
     )
 
 
@@ -167,7 +167,9 @@ def _drawn(table: Table, most: int, seed: int) -> Table:
     held = np.bincount(table.labels)
     each = min(int(held.min()), most // len(held))
     draw = np.random.default_rng(seed)
-    chosen = [draw.choice(np.flatnonzero(table.labels == at), each, replace=False) for at in range(len(held))]
+    chosen = [
+        draw.choice(np.flatnonzero(table.labels == index), each, replace=False) for index in range(len(held))
+    ]
     rows = np.sort(np.concatenate(chosen))
     return Table(table.states[rows], table.labels[rows], table.groups[rows])
 
@@ -183,8 +185,8 @@ def _coefficients(machine: SVC) -> Floats:
     of = np.repeat(np.arange(len(counts)), counts)
     return np.array(
         [
-            np.where(of == one, dual[other - 1], np.where(of == other, dual[one], 0.0))
-            for one, other in combinations(range(len(counts)), 2)
+            np.where(of == first, dual[other - 1], np.where(of == other, dual[first], 0.0))
+            for first, other in combinations(range(len(counts)), 2)
         ]
     )
 

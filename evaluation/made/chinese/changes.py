@@ -123,11 +123,11 @@ def flipped(claim: str, evidence: str, kind: str, chance: random.Random) -> Iter
         options = list(QUANTITIES)
     else:
         pairs = DEGREES if kind == "comparative" else (*OPPOSITES, *OPPOSED_ACTS)
-        for one, other in pairs:
-            verb = "(?<![的得])" if (one, other) in OPPOSED_ACTS else ""
+        for pair, other in pairs:
+            verb = "(?<![的得])" if (pair, other) in OPPOSED_ACTS else ""
             options += [
-                (re.compile(f"{verb}{one}(?![者值])"), other),
-                (re.compile(f"{verb}{other}(?![者值])"), one),
+                (re.compile(f"{verb}{pair}(?![者值])"), other),
+                (re.compile(f"{verb}{other}(?![者值])"), pair),
             ]
     for pattern, plain in chance.sample(options, len(options)):
         other = in_script_of(claim, plain)
@@ -164,7 +164,7 @@ def topic(passage: Passage) -> str:
 
 def donors(passages: Sequence[Passage]) -> Mapping[tuple[str, bool], Sequence[tuple[str, str]]]:
     """Clauses without a subject of their own, with the titles they are about, by topic and script."""
-    found: defaultdict[tuple[str, bool], list[tuple[str, str]]] = defaultdict(list)
+    by_sort: defaultdict[tuple[str, bool], list[tuple[str, str]]] = defaultdict(list)
     for passage in passages:
         if not (about := topic(passage)):
             continue
@@ -174,8 +174,8 @@ def donors(passages: Sequence[Passage]) -> Mapping[tuple[str, bool], Sequence[tu
             for clause in clauses(sentence)[1:]:
                 text = clause[:-1]
                 if len(text) in range(6, 23) and _CLAUSE.match(text) and not _PRONOUN.search(text):
-                    found[about, traditional(sentence)].append((text, passage.title))
-    return found
+                    by_sort[about, traditional(sentence)].append((text, passage.title))
+    return by_sort
 
 
 def added(claim: str, evidence: str, clause: str) -> str | None:
@@ -217,19 +217,19 @@ def without(sentence: str, claim: str, evidence: str, chance: random.Random) -> 
     """
     parts = clauses(sentence)
     cuts: list[str] = []
-    for at in range(1, len(parts)):
-        own, after = parts[at], parts[at + 1] if at + 1 < len(parts) else ""
-        if at == 1 and not stands(parts[0]):
+    for index in range(1, len(parts)):
+        own, after = parts[index], parts[index + 1] if index + 1 < len(parts) else ""
+        if index == 1 and not stands(parts[0]):
             continue
         if (
             len(own) < 6
             or own[:-1] not in claim
             or _PAIRED.match(own)
-            or _PAIRED.match(parts[at - 1])
+            or _PAIRED.match(parts[index - 1])
             or _LINKED.match(after)
         ):
             continue
-        left = "".join(parts[:at] + parts[at + 1 :])
+        left = "".join(parts[:index] + parts[index + 1 :])
         cuts.append(left if left.endswith("。") else left[:-1] + "。")
     chance.shuffle(cuts)
     for left in [*cuts, ""]:
@@ -242,7 +242,8 @@ def without(sentence: str, claim: str, evidence: str, chance: random.Random) -> 
     return None
 
 
-def _quoted(text: str, at: int) -> bool:
+def _quoted(text: str, position: int) -> bool:
     return any(
-        text.count(mark, 0, at) > text.count(end, 0, at) for mark, end in ("《》", "「」", "“”", "『』")
+        text.count(mark, 0, position) > text.count(end, 0, position)
+        for mark, end in ("《》", "「」", "“”", "『』")
     )

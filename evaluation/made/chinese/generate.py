@@ -112,11 +112,11 @@ def _rows(passage: Passage, corpus: _Corpus, tally: Counter[str], chance: random
 
 
 def _scene(passage: Passage, corpus: _Corpus, tally: Counter[str], chance: random.Random) -> _Scene | None:
-    at = [at for at, text in enumerate(passage.sentences) if fit(cleaned(text))]
-    if not at:
+    indexes = [index for index, text in enumerate(passage.sentences) if fit(cleaned(text))]
+    if not indexes:
         return None
-    first = chance.choice(at)
-    run = tuple(passage.sentences[first : first + 2]) if first + 1 in at else (passage.sentences[first],)
+    first = chance.choice(indexes)
+    run = tuple(passage.sentences[first : first + 2]) if first + 1 in indexes else (passage.sentences[first],)
     for kind in sorted(RESTATEMENTS, key=lambda kind: (tally[kind], chance.random())):
         claim = RESTATEMENTS[kind]([cleaned(text) for text in run], passage.title, chance)
         if claim and fit(claim):
@@ -162,14 +162,19 @@ def _exchanged(
     kind: Kind, scene: _Scene, corpus: _Corpus, chance: random.Random
 ) -> Iterator[tuple[Made, ...]]:
     title = scene.passage.title
-    for one in exchanges(scene.claim, scene.evidence, title, kind, corpus.stock, chance):
-        if chance.random() < _EVIDENCE_SIDE and not one.subject:
-            evidence = one.apply(scene.evidence)
-            if all(one.apply(text) in evidence for text in scene.sentences) and revised(one, scene.evidence):
+    for exchange in exchanges(scene.claim, scene.evidence, title, kind, corpus.stock, chance):
+        if chance.random() < _EVIDENCE_SIDE and not exchange.subject:
+            evidence = exchange.apply(scene.evidence)
+            if all(exchange.apply(text) in evidence for text in scene.sentences) and revised(
+                exchange, scene.evidence
+            ):
                 wrong = Made(scene.claim, evidence, "contradicted", kind, title)
-                yield wrong, Made(one.apply(scene.claim), evidence, "supported", f"{kind}_in_both", title)
-        label: MadeLabel = "unsupported" if one.subject else "contradicted"
-        yield (Made(one.apply(scene.claim), scene.evidence, label, kind, title),)
+                yield (
+                    wrong,
+                    Made(exchange.apply(scene.claim), evidence, "supported", f"{kind}_in_both", title),
+                )
+        label: MadeLabel = "unsupported" if exchange.subject else "contradicted"
+        yield (Made(exchange.apply(scene.claim), scene.evidence, label, kind, title),)
 
 
 def _negation(scene: _Scene, _corpus: _Corpus, chance: random.Random) -> Iterator[tuple[Made, ...]]:

@@ -125,9 +125,9 @@ def stock(passages: Sequence[Passage]) -> Stock:
                     names[sort, script].add(match[0])
                     by_title[sort, passage.title].add(match[0])
     return Stock(
-        {key: sorted(found) for key, found in names.items()},
+        {key: sorted(members) for key, members in names.items()},
         sorts,
-        {key: sorted(found) for key, found in by_title.items()},
+        {key: sorted(members) for key, members in by_title.items()},
     )
 
 

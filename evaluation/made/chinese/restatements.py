@@ -118,13 +118,13 @@ def _shorter(claim: str) -> list[str]:
     if len(parts) < 2 or not stands(parts[0]):
         return []
     cuts = [parts[0][:-1] + "。"]
-    for at in range(1, len(parts)):
-        rest = parts[:at] + parts[at + 1 :]
-        after = parts[at + 1] if at + 1 < len(parts) else ""
+    for index in range(1, len(parts)):
+        rest = parts[:index] + parts[index + 1 :]
+        after = parts[index + 1] if index + 1 < len(parts) else ""
         if (
             not _CONTINUING.match(after)
-            and not _DEPENDENT.match(parts[at])
-            and not _DEPENDENT.match(parts[at - 1])
+            and not _DEPENDENT.match(parts[index])
+            and not _DEPENDENT.match(parts[index - 1])
         ):
             joined = "".join(rest)
             cuts.append(joined if joined.endswith("。") else joined[:-1] + "。")

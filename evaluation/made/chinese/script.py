@@ -72,11 +72,11 @@ def balanced(text: str) -> bool:
 def clauses(sentence: str) -> list[str]:
     """The stretches between ，； and 。 that stand in no bracket, each with the mark that ends it."""
     found, start, depth = [], 0, 0
-    for at, char in enumerate(sentence):
+    for index, char in enumerate(sentence):
         depth += (char in _PAIRS) - (char in _CLOSING)
         if depth == 0 and char in "，；。":
-            found.append(sentence[start : at + 1])
-            start = at + 1
+            found.append(sentence[start : index + 1])
+            start = index + 1
     return [*found, sentence[start:]] if start < len(sentence) else found
 
 
@@ -124,7 +124,7 @@ def _numerals(text: str) -> Iterator[str]:
 def bigrams(text: str) -> set[str]:
     """Its pairs of neighbouring characters, punctuation left out."""
     words = re.findall(r"[\u4e00-\u9fff]+|[A-Za-z\d]+", text)
-    return {word[at : at + 2] for word in words for at in range(max(len(word) - 1, 1))}
+    return {word[index : index + 2] for word in words for index in range(max(len(word) - 1, 1))}
 
 
 def missing(text: str, evidence: str) -> float:

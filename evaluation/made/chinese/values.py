@@ -29,10 +29,11 @@ class Exchange:
         return text.replace(self.old, self.new)
 
 
-def quoted(text: str, at: int) -> bool:
+def quoted(text: str, position: int) -> bool:
     """Whether a title in 《》 or a quotation is open at `at`."""
     return any(
-        text.count(mark, 0, at) > text.count(end, 0, at) for mark, end in ("《》", "「」", "“”", "『』")
+        text.count(mark, 0, position) > text.count(end, 0, position)
+        for mark, end in ("《》", "「」", "“”", "『』")
     )
 
 
@@ -154,21 +155,25 @@ def _worded(numeral: str) -> list[str]:
         tails = list("一二三四五六七八九") if tail else [""]
         heads = [head] if tail else list("二三四五六七八九")
         return (
-            [f"{one}十{other}" for one in heads for other in tails] if head or tail else ["八", "九", "十二"]
+            [f"{first}十{other}" for first in heads for other in tails]
+            if head or tail
+            else ["八", "九", "十二"]
         )
     return list("三四五六七八九") if numeral != "一" else list("二三四五")
 
 
 def _near(number: str, chance: random.Random) -> str:
     """A number of the same shape: as many digits, the same zeros at its end, one digit or all changed."""
-    digits = [at for at, char in enumerate(number) if char.isdigit()]
+    digits = [index for index, char in enumerate(number) if char.isdigit()]
     tail = re.search(r"[0,]*\Z", number) if "." not in number else None
-    significant = [at for at in digits if tail is None or at < tail.start()] or digits[:1]
+    significant = [index for index in digits if tail is None or index < tail.start()] or digits[:1]
     chosen = significant if chance.random() < 0.3 else [chance.choice(significant)]
     changed = list(number)
-    for at in chosen:
-        low = 1 if at == digits[0] or at == significant[-1] else 0
-        changed[at] = str(chance.choice([digit for digit in range(low, 10) if str(digit) != number[at]]))
+    for position in chosen:
+        low = 1 if position == digits[0] or position == significant[-1] else 0
+        changed[position] = str(
+            chance.choice([digit for digit in range(low, 10) if str(digit) != number[position]])
+        )
     return "".join(changed)
 
 
@@ -190,53 +195,53 @@ def exchanges(
 
     A claim in which the old value would live on, or contradict the new one, is passed over.
     """
-    found = list(_FINDERS[kind](claim, title, offered, chance, evidence))
-    chance.shuffle(found)
+    candidates = list(_FINDERS[kind](claim, title, offered, chance, evidence))
+    chance.shuffle(candidates)
     known = values(evidence + claim)
-    for one in found:
+    for exchange in candidates:
         numeric = kind in ("number", "date")
-        number = re.sub(r"[^\d.,一二三四五六七八九十两兩]", "", one.new)
-        if (value(number) in known) if numeric else (one.new in evidence or one.new in title):
+        number = re.sub(r"[^\d.,一二三四五六七八九十两兩]", "", exchange.new)
+        if (value(number) in known) if numeric else (exchange.new in evidence or exchange.new in title):
             continue
-        if _consistent(one, claim):
-            yield one
+        if _consistent(exchange, claim):
+            yield exchange
 
 
-def revised(one: Exchange, evidence: str) -> bool:
+def revised(exchange: Exchange, evidence: str) -> bool:
     """Whether evidence can be exchanged in too: nothing of the old value is left, years keep their order."""
-    changed = one.apply(evidence)
-    if one.kind in ("number", "date") and values(one.old) & values(changed):
+    changed = exchange.apply(evidence)
+    if exchange.kind in ("number", "date") and values(exchange.old) & values(changed):
         return False
-    return _consistent(one, evidence) and _order(evidence) == _order(changed)
+    return _consistent(exchange, evidence) and _order(evidence) == _order(changed)
 
 
-def _consistent(one: Exchange, claim: str) -> bool:
+def _consistent(exchange: Exchange, claim: str) -> bool:
     """Whether nothing is left of the old value, and years still follow each other as they did."""
-    changed = one.apply(claim)
-    if changed == claim or one.old in changed:
+    changed = exchange.apply(claim)
+    if changed == claim or exchange.old in changed:
         return False
-    if one.kind == "date":
+    if exchange.kind == "date":
         if _SPAN.search(claim):
             return False
         return _order(claim) == _order(changed) and len(values(claim)) == len(values(changed))
-    if one.kind == "name":
-        core = one.old.strip("《》")
+    if exchange.kind == "name":
+        core = exchange.old.strip("《》")
         pieces = core.split("·") if "·" in core else [core[-2:], core[:2]]
-        return not any(piece in changed.replace(one.new, "") for piece in pieces)
+        return not any(piece in changed.replace(exchange.new, "") for piece in pieces)
     return True
 
 
 def _order(text: str) -> list[bool]:
     years = [int(year) for year in re.findall(r"\d{3,4}(?=年|[\-–—至~～]\d)", text)]
-    return [one <= other for one, other in combinations(years, 2)]
+    return [earlier <= other for earlier, other in combinations(years, 2)]
 
 
 def _places(
     claim: str, _title: str, _offered: Stock, chance: random.Random, evidence: str
 ) -> Iterator[Exchange]:
-    found = list(_PLACE.finditer(claim))
-    for at, match in enumerate(found):
-        following = found[at + 1] if at + 1 < len(found) else None
+    places = list(_PLACE.finditer(claim))
+    for index, match in enumerate(places):
+        following = places[index + 1] if index + 1 < len(places) else None
         if quoted(claim, match.start()) or (following and following.start() - match.end() < 2):
             continue
         before = claim[match.start() - 1] if match.start() else ""

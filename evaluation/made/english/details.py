@@ -60,7 +60,7 @@ _CLOSED = {
     "count": _COUNTS,
     "ordinal": _ORDINALS,
     "people": _PEOPLES,
-    **{f"kind{at}": words.split("|") for at, words in enumerate(_KINDS)},
+    **{f"kind{index}": words.split("|") for index, words in enumerate(_KINDS)},
 }
 _FAMILY = {word: family for family, words in _CLOSED.items() for word in words}
 _CLOSED_WORDS = re.compile(
@@ -82,18 +82,18 @@ class Detail:
 
 def details(text: str) -> list[Detail]:
     """The details of a text, in order, none overlapping another. Linear in its length."""
-    found = [
+    matched = [
         Detail(_FAMILY[match[0]], match.start(), match.end(), match[0])
         for match in _CLOSED_WORDS.finditer(text)
     ]
-    found += [
+    matched += [
         Detail(_shape(match[0]), match.start(), match.end(), match[0]) for match in _NUMBER.finditer(text)
     ]
-    found += _names(text)
+    matched += _names(text)
     taken: list[Detail] = []
-    for one in sorted(found, key=lambda detail: (detail.start, -detail.end)):
-        if not taken or one.start >= taken[-1].end:
-            taken.append(one)
+    for candidate in sorted(matched, key=lambda detail: (detail.start, -detail.end)):
+        if not taken or candidate.start >= taken[-1].end:
+            taken.append(candidate)
     return taken
 
 
@@ -101,12 +101,12 @@ class Stock:
     """What a corpus offers in place of a detail, by family. Same texts, same stock."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        found: defaultdict[str, set[str]] = defaultdict(set)
+        x: defaultdict[str, set[str]] = defaultdict(set)
         for text in texts:
             for detail in details(text):
-                found[detail.family].add(detail.text)
-        found.update({family: set(words) for family, words in _CLOSED.items()})
-        self._stock: Mapping[str, Sequence[str]] = {family: sorted(words) for family, words in found.items()}
+                x[detail.family].add(detail.text)
+        x.update({family: set(words) for family, words in _CLOSED.items()})
+        self._stock: Mapping[str, Sequence[str]] = {family: sorted(words) for family, words in x.items()}
 
     def other(self, detail: Detail, known: str, chance: random.Random) -> str | None:
         """Another of its family that `known` does not hold, nor any word of it; None where none is found."""
@@ -154,7 +154,7 @@ def _other_number(number: str, known: str, chance: random.Random) -> str | None:
         elif _shape(number) == "number year":
             other = str(min(2030, max(1000, int(plain) + chance.randint(-60, 60))))
         else:
-            leading = [str(chance.randint(1 if at == 0 else 0, 9)) for at, _ in enumerate(number)]
+            leading = [str(chance.randint(1 if index == 0 else 0, 9)) for index, _ in enumerate(number)]
             other = "".join(
                 digit if here.isdigit() else here for digit, here in zip(leading, number, strict=True)
             )

@@ -44,12 +44,12 @@ def from_passages(passages: Sequence[Passage], count: int, seed: int) -> list[Ma
     made: list[Made] = []
     done = 0
     for passage in chance.sample(passages, len(passages)):
-        fit = [at for at, text in enumerate(passage.sentences) if _fit(text)]
-        for at in chance.sample(fit, min(_PER_PASSAGE, len(fit))):
+        fit = [index for index, text in enumerate(passage.sentences) if _fit(text)]
+        for position in chance.sample(fit, min(_PER_PASSAGE, len(fit))):
             if done == count:
                 return made
             done += 1
-            made += _of_sentence(passage, at, stock, chance)
+            made += _of_sentence(passage, position, stock, chance)
     return made
 
 
@@ -67,9 +67,9 @@ def from_supported(rows: Sequence[Made], seed: int) -> list[Made]:
     ]
 
 
-def _of_sentence(passage: Passage, at: int, stock: Stock, chance: random.Random) -> Iterator[Made]:
-    sentence, evidence = passage.sentences[at], _around(passage, at, chance)
-    claim = _said_otherwise(sentence, passage, at, chance)
+def _of_sentence(passage: Passage, index: int, stock: Stock, chance: random.Random) -> Iterator[Made]:
+    sentence, evidence = passage.sentences[index], _around(passage, index, chance)
+    claim = _said_otherwise(sentence, passage, index, chance)
     yield Made(claim, evidence, "supported", "reworded" if claim != sentence else "literal", passage.title)
     made = _made_wrong(claim, evidence, sentence, passage, stock, chance)
     if made:
@@ -79,11 +79,11 @@ def _of_sentence(passage: Passage, at: int, stock: Stock, chance: random.Random)
         yield from _symmetric(row, stock, chance, claim_too=False)
 
 
-def _said_otherwise(sentence: str, passage: Passage, at: int, chance: random.Random) -> str:
+def _said_otherwise(sentence: str, passage: Passage, index: int, chance: random.Random) -> str:
     """A claim that the sentence bears out: shorter, recast, in other words, with its subject's name."""
     claim = sentence
-    if chance.random() < 0.1 and at + 1 < len(passage.sentences) and _fit(passage.sentences[at + 1]):
-        following = passage.sentences[at + 1]
+    if chance.random() < 0.1 and index + 1 < len(passage.sentences) and _fit(passage.sentences[index + 1]):
+        following = passage.sentences[index + 1]
         first = following[0].lower() if _PRONOUN.match(following) else following[0]
         claim = f"{claim.rstrip('.')}, and {first}{following[1:]}"
     if chance.random() < 0.35 and len(shorter := compressed(claim)) >= _LENGTHS.start:
@@ -106,19 +106,21 @@ def _made_wrong(
     known, title = f"{evidence} {claim} {passage.title}", passage.title
 
     def detail() -> Made | None:
-        found = details(claim)
-        for one in chance.sample(found, len(found)):
-            new = stock.other(one, known, chance)
+        candidates = details(claim)
+        for candidate in chance.sample(candidates, len(candidates)):
+            new = stock.other(candidate, known, chance)
             if new:
-                kind = f"exchanged {one.family.split()[0].rstrip('0123456789')}"
-                other = exchanged(claim, one.text, new)
+                kind = f"exchanged {candidate.family.split()[0].rstrip('0123456789')}"
+                other = exchanged(claim, candidate.text, new)
                 return Made(other, evidence, "contradicted", kind, title, new)
         return None
 
     def neighbour() -> Made | None:
         """A number out of the same evidence."""
-        own = [one for one in details(claim) if one.family.startswith("number")]
-        others = [one for one in details(evidence) if one.text not in sentence and one.text not in claim]
+        own = [detail for detail in details(claim) if detail.family.startswith("number")]
+        others = [
+            detail for detail in details(evidence) if detail.text not in sentence and detail.text not in claim
+        ]
         alike = [(old, new) for old in own for new in others if old.family == new.family]
         if not alike:
             return None
@@ -153,16 +155,21 @@ def _made_wrong(
 def _symmetric(row: Made, stock: Stock, chance: random.Random, *, claim_too: bool = True) -> Iterator[Made]:
     known = f"{row.claim} {row.evidence} {row.title}"
     shared = [
-        one for one in details(row.claim) if re.search(rf"(?<!\w){re.escape(one.text)}(?!\w)", row.evidence)
+        detail
+        for detail in details(row.claim)
+        if re.search(rf"(?<!\w){re.escape(detail.text)}(?!\w)", row.evidence)
     ]
-    for one in chance.sample(shared, len(shared)):
-        new = stock.other(one, known, chance)
+    for candidate in chance.sample(shared, len(shared)):
+        new = stock.other(candidate, known, chance)
         if new is None:
             continue
-        claim, evidence = exchanged(row.claim, one.text, new), exchanged(row.evidence, one.text, new)
+        claim, evidence = (
+            exchanged(row.claim, candidate.text, new),
+            exchanged(row.evidence, candidate.text, new),
+        )
         if claim_too:
             yield Made(claim, row.evidence, "contradicted", "symmetric claim", row.title, new)
-        yield Made(row.claim, evidence, "contradicted", "symmetric evidence", row.title, one.text)
+        yield Made(row.claim, evidence, "contradicted", "symmetric evidence", row.title, candidate.text)
         yield Made(claim, evidence, "supported", "symmetric both", row.title)
         return
     other = opposed(row.claim, chance) if claim_too and chance.random() < 0.5 else None
@@ -187,12 +194,12 @@ def _cut(row: Made) -> Iterator[Made]:
         yield Made(row.claim, " ".join(left), "unsupported", "deleted", row.title)
 
 
-def _around(passage: Passage, at: int, chance: random.Random) -> str:
+def _around(passage: Passage, index: int, chance: random.Random) -> str:
     """The sentence alone, or with some of those around it."""
     before, after = (0, 0) if chance.random() < 0.2 else (chance.randint(0, 3), chance.randint(0, 3))
-    sentences = passage.sentences[max(0, at - before) : at + after + 1]
+    sentences = passage.sentences[max(0, index - before) : index + after + 1]
     text = _EMPHASIS.sub("", " ".join(sentences))
-    return text if len(text) <= _SHORT else passage.sentences[at]
+    return text if len(text) <= _SHORT else passage.sentences[index]
 
 
 def _fit(sentence: str) -> bool:

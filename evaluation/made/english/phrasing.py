@@ -247,10 +247,10 @@ _RESPELLINGS: Sequence[Respelling] = (
 
 def respelled(sentence: str, chance: random.Random) -> str:
     """The sentence with one of its numbers or dates in another spelling; itself where it has none."""
-    found = [
+    matches = [
         (match, spell) for pattern, spell in _RESPELLINGS for match in pattern.finditer(sentence) if match[0]
     ]
-    if not found:
+    if not matches:
         return sentence
-    match, spell = chance.choice(found)
+    match, spell = chance.choice(matches)
     return sentence[: match.start()] + spell(match) + sentence[match.end() :]
