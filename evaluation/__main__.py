@@ -10,6 +10,7 @@ from typing import Protocol
 from evaluation.attributionbench import command as attributionbench
 from evaluation.checkers import command as checkers
 from evaluation.citecheck import command as citecheck
+from evaluation.contrast import command as contrast
 from evaluation.felm import command as felm
 from evaluation.halueval import command as halueval
 from evaluation.halueval_qa import command as halueval_qa
@@ -39,6 +40,7 @@ class Command(Protocol):
 
 _MODULES: tuple[Command, ...] = (
     checkers,
+    contrast,
     swaps,
     made,
     noise,
