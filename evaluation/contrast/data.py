@@ -1,8 +1,8 @@
 """The contrast pairs that come with the project, and how they are read.
 
 Each passage has a right claim, mostly in other words, and a wrong one that keeps the passage's words and
-changes its meaning. A checker that follows shared words gets them wrong. `dev` pairs are for choosing checkers;
-`held_out` pairs are not looked at while a checker is made.
+changes its meaning. A checker that follows shared words gets them wrong. `dev` pairs are for choosing
+checkers; `held_out` pairs are not looked at while a checker is made.
 """
 
 from __future__ import annotations
