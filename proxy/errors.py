@@ -1,4 +1,4 @@
-"""The error tree. Each error knows its HTTP status and OpenAI error type; `openai_api.errors` renders it.
+"""All errors of Vouch. Each has its HTTP status and OpenAI error type; `openai_api.error_object` renders it.
 
 A message says what is wrong and what to do about it. The command line prints it as one line.
 """
@@ -26,7 +26,7 @@ class ConfigError(VouchError):
 
 
 class BrokenIndexError(VouchError):
-    """The index is missing, broken, or was made by another encoder than the one configured."""
+    """The index is missing, broken, or was built with another encoder than the configured one."""
 
 
 class SourceError(VouchError):
@@ -34,7 +34,7 @@ class SourceError(VouchError):
 
 
 class RequestError(VouchError):
-    """The client's request can't be served as it is."""
+    """The client's request is wrong or asks for something that can't be served."""
 
     status = 400
     type = "invalid_request_error"
@@ -56,13 +56,13 @@ class NotFoundError(RequestError):
 
 
 class ModelNotFoundError(NotFoundError):
-    """No model of that name. The code is OpenAI's own: clients look at it."""
+    """No model of that name. The code is OpenAI's own, since clients compare it."""
 
     code = "model_not_found"
 
 
 class BodyTooLargeError(RequestError):
-    """The request body is over `server.max_body_bytes`."""
+    """The request body is larger than `server.max_body_bytes`."""
 
     status = 413
     code = "request_too_large"
@@ -93,7 +93,7 @@ class CheckError(VouchError):
 
 
 class UpstreamError(VouchError):
-    """The upstream LLM failed. Status, body and retry headers are the upstream's own where it gave any."""
+    """The upstream LLM failed. Status, body and retry headers are the upstream's own where it sent any."""
 
     status = 502
     type = "upstream_error"

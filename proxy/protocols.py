@@ -1,4 +1,4 @@
-"""The Protocols between the rooms: what a backend has to be able to do, and no more."""
+"""The Protocols between the rooms: what a backend must implement."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LLM(Protocol):
 
 
 class Encoder(Protocol):
-    """Texts to unit vectors. Blocking: callers leave the event loop first."""
+    """Turns texts into unit vectors. It blocks: callers run it in a thread."""
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class Encoder(Protocol):
 
 
 class Retriever(Protocol):
-    """The corpus, searchable."""
+    """Searches a corpus."""
 
     async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
         """Per query at most k passages, best first. Raises `errors.RetrievalError`."""
@@ -58,7 +58,7 @@ class Retriever(Protocol):
 
 
 class Passages(Protocol):
-    """The corpus, addressable."""
+    """Looks passages up by id."""
 
     def get(self, passage_id: str) -> Passage | None:
         """The passage of that id, or None."""
@@ -68,17 +68,17 @@ class Passages(Protocol):
 
 
 class Extractor(Protocol):
-    """Takes sentences apart into what is checked one by one."""
+    """Splits sentences into parts that are checked one by one."""
 
     async def extract(self, claims: Sequence[Claim], question: str) -> Sequence[Extraction]:
-        """One extraction per claim, in order. Raises nothing: what fails is said in `Extraction.error`."""
+        """One extraction per claim, in order. Raises nothing: `Extraction.error` says what failed."""
         ...
 
 
 class Checker(Protocol):
-    """Decides whether evidence bears a claim out."""
+    """Decides whether evidence supports a claim."""
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
-        """One judgement per pair, in order. A pair that fails alone is UNVERIFIED; raises
+        """One judgement per pair, in order. A pair whose check fails is UNVERIFIED. Raises
         `errors.CheckError` when the checker as a whole is unavailable."""
         ...

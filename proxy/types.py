@@ -1,5 +1,7 @@
-"""The values that flow through Vouch, in order of appearance. All offsets are Unicode code points, end
-exclusive; all scores are floats in [0, 1] unless said otherwise."""
+"""The values that pass between the rooms of Vouch, in order of appearance.
+
+All offsets are Unicode code points, end exclusive; all scores are floats in [0, 1] unless said otherwise.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,8 @@ class Usage:
 class Chat:
     """One conversation on its way to an upstream.
 
-    `body` is the client's request, cleaned of everything that is ours; `body["messages"]` always exists.
-    What we do not know in it is forwarded as it is. `question` is the plain text of the last user turn.
+    `body` is the client's request without the keys and markers of Vouch; `body["messages"]` always exists.
+    Keys that Vouch does not know are forwarded unchanged. `question` is the plain text of the last user turn.
     `api_key` is the client's own bearer token, for upstreams that are configured to be called with it.
     """
 
@@ -78,12 +80,12 @@ class Draft:
     editable: bool = True
     """False where the text must come back untouched: beside tool calls, or with log-probabilities."""
     index: int = 0
-    """Which choice of the reply it is."""
+    """The index of the choice in the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer of an upstream: a draft per choice, what it cost, and the wire object as it came."""
+    """One reply of an upstream: a draft per choice, its cost, and the wire object as received."""
 
     drafts: tuple[Draft, ...]
     usage: Usage
@@ -112,26 +114,26 @@ class ReplyChunk:
 
 
 class Verdict(StrEnum):
-    """What checking a claim came to."""
+    """The result of checking a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     UNSUPPORTED = "unsupported"
-    """No passage decides it."""
+    """No passage supports or contradicts it."""
     NOT_CHECKABLE = "not_checkable"
-    """A greeting, a question, code, an opinion: nothing that documents could bear out."""
+    """A greeting, a question, code, an opinion: nothing that a document could support."""
     UNVERIFIED = "unverified"
     """The check itself failed or ran out of time."""
 
     @property
     def nonfactual(self) -> bool:
-        """CEG's word: the claim was checked and did not hold."""
+        """CEG's word: the claim was checked and failed (contradicted or unsupported)."""
         return self in (Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
-    """Subject, relation and object of a claim (RefChecker section 3.1), as its words say them."""
+    """Subject, relation and object of a claim (RefChecker section 3.1), in the claim's own words."""
 
     head: str
     relation: str
@@ -142,10 +144,10 @@ class Triplet:
 class Claim:
     """A span of a draft that can be checked on its own: `draft[start:end] == text`.
 
-    A citation mark for the claim belongs at `end`. `plain` is the text without Markdown, for retrieval
-    and checking. A claim that is not `checkable` (question, greeting, offer, opinion, meta-sentence) is
-    listed, but never looked up. `triplet` is what a part of a sentence says, where it was extracted as one;
-    `plain` then spells it out. `cited` are the numbers that the upstream itself cited behind the claim.
+    A marker for the claim belongs at `end`. `plain` is the text without Markdown, for retrieval and checking.
+    A claim that is not `checkable` (question, greeting, offer, opinion, meta-sentence) is reported, but never
+    checked. `triplet` is set where a part of a sentence was extracted as one; `plain` then spells it out.
+    `cited` are the numbers that the upstream itself cites for the claim.
     """
 
     start: int
@@ -159,9 +161,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a sentence was taken apart into: parts in the order of the draft, none where it is one claim.
+    """The parts of a sentence, in the order of the draft; none where the sentence is one claim.
 
-    `malformed` counts what an extractor said that could not be read. `error` says why it said nothing.
+    `malformed` counts outputs of the extractor that could not be parsed. `error` says why it failed.
     """
 
     parts: tuple[Claim, ...] = ()
@@ -174,10 +176,9 @@ class Extraction:
 class Document:
     """One document of the corpus, or of a request, as plain text.
 
-    `id` is unique in its corpus and the same each time it is read. `number` is what a client calls a document
-    of its request, if it gave it a number. `sections` are the offsets in `text`,
-    ascending, where a section begins, each with its heading; headings are not part of `text`. `title` is
-    never empty; `url` may be.
+    `id` is unique in its corpus and the same each time it is read. `number` is the number that a client gave
+    to a document of its request, if any. `sections` are pairs of the offset in `text` where a section begins,
+    ascending, and its heading; headings are not part of `text`. `title` is never empty; `url` may be.
     """
 
     id: str
@@ -207,30 +208,29 @@ class Passage:
 
 
 PAGE_BREAK = "\n\f\n"
-"""Between passages that are read as one text."""
+"""Separates passages that are read as one text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A passage's text and the title it stands under, which is empty where it has none."""
+    """A passage's text and its title, which may be empty."""
 
     text: str
     title: str = ""
 
     def titled(self) -> str:
-        """The text under its title, which is not said twice."""
+        """The title, then the text; the text alone where it begins with the title."""
         title = self.title.strip()
         return self.text if self.text.lstrip().startswith(title) else f"{title}\n{self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What a checker is asked: does `evidence` fully support `claim`?
+    """One question to a checker: does `evidence` fully support `claim`?
 
-    `claim` is plain text. `context` is what a claim that leans on its context needs to be understood
-    (the sentence before, say), empty for one that stands alone. `question` is the user's. `evidence` is
-    one passage's text, `title` its title. `others` are further passages, that are to support the claim
-    together with it.
+    `claim` is plain text. `context` is the text that a claim needs to be understood (the sentence before,
+    say), empty for a claim that stands alone. `question` is the user's. `evidence` is the text of one
+    passage, `title` its title. `others` are further passages that are to support the claim together with it.
     """
 
     claim: str
@@ -242,15 +242,15 @@ class Pair:
 
     @classmethod
     def of(cls, claim: Claim, evidence: Sequence[Evidence], context: str = "", question: str = "") -> Pair:
-        """A claim and one passage, or several that are to support it together (CEG, section 3.3)."""
+        """A claim with one passage, or with several that are to support it together (CEG, section 3.3)."""
         first, *others = (Page(item.passage.text, item.passage.title) for item in evidence)
         return cls(claim.plain, first.text, context, question, first.title, tuple(others))
 
     def alone(self) -> tuple[Pair, ...]:
-        """The claim and each of the passages."""
+        """One pair per passage, each with the claim and that passage only."""
         return (
             replace(self, others=()),
-            *(replace(self, evidence=one.text, title=one.title, others=()) for one in self.others),
+            *(replace(self, evidence=page.text, title=page.title, others=()) for page in self.others),
         )
 
     def joined(self) -> Pair:
@@ -267,12 +267,11 @@ class Judgement:
     """A checker's answer to one pair.
 
     `verdict` is SUPPORTED, CONTRADICTED, UNSUPPORTED or, where the check failed, UNVERIFIED. `score` is
-    the probability that the evidence fully supports the claim (a checker without one says 1 or 0), so an
-    UNVERIFIED judgement has score 0. `quote` is the span of `Pair.evidence` that decided it, or None;
-    `carrying` are spans in it that say what the claim says, `missing` spans of `Pair.claim` that nothing
-    bears out: empty from a checker that doesn't tell. Of a pair with `others` neither `quote` nor `carrying`
-    means anything. `reason` is the checker's own words: its reasoning, or
-    what failed.
+    the probability that the evidence fully supports the claim (1 or 0 from a checker without probabilities);
+    an UNVERIFIED judgement has score 0. `quote` is the span of `Pair.evidence` that decided it, or None.
+    `carrying` are the spans of `Pair.evidence` that match the claim; `missing` are the spans of `Pair.claim`
+    that no evidence supports. Both are empty from a checker that does not report them. For a pair with
+    `others`, `quote` and `carrying` are meaningless. `reason` is the checker's reasoning, or what failed.
     """
 
     verdict: Verdict
@@ -288,7 +287,7 @@ class Judgement:
 class Evidence:
     """A passage retrieved for a claim, with its retrieval score and, once checked, the judgement.
 
-    `score` is the cosine similarity in [-1, 1], or, of a passage that only the lexical search found, 0.
+    `score` is the cosine similarity in [-1, 1]; 0 for a passage that only the lexical search found.
     `judgement.quote` is a span of `passage.text`.
     """
 
@@ -304,7 +303,7 @@ class Evidence:
 
     @property
     def highlights(self) -> tuple[tuple[int, int], ...]:
-        """Spans of `quote` that say what the claim says."""
+        """Spans of `quote` that match the claim."""
         if self.judgement is None:
             return ()
         offset = self.judgement.quote[0] if self.judgement.quote else 0
@@ -313,9 +312,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim, what became of it, and the evidence it was held against, best first.
+    """A claim, its verdict, and the evidence it was checked against, best first.
 
-    `cited` are the passages that carry it: empty unless the verdict is SUPPORTED, never empty then.
+    `cited` are the passages that support it: never empty where the verdict is SUPPORTED, else empty.
     """
 
     claim: Claim
@@ -324,21 +323,23 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     cited: tuple[Evidence, ...] = ()
     usage: Usage = Usage()
-    """What all judgements of the claim cost."""
+    """The cost of all judgements of the claim."""
     parts: tuple[Finding, ...] = ()
-    """What a claim that was taken apart was decided by."""
+    """The findings of its parts, where the claim was split."""
     claimed: tuple[Evidence, ...] = ()
-    """Passages that the upstream cites and that don't carry the claim, where such citations are kept."""
+    """Passages that the upstream cites but that do not support the claim, where such citations are kept."""
 
     @property
     def decisive(self) -> Evidence | None:
-        """The best passage by retrieval of those that made the verdict what it is.
+        """The passage whose own judgement is the verdict; of several, the one that retrieval ranks first.
 
-        Not by the checker's score: a passage that has all but one number of the claim scores lower than one
-        about something else.
+        The checker's score would rank them wrongly: a passage that has all but one number of the claim scores
+        lower than a passage about something else.
         """
-        held = (item for item in self.evidence if item.judgement and item.judgement.verdict is self.verdict)
-        return next(held, None)
+        deciding = (
+            item for item in self.evidence if item.judgement and item.judgement.verdict is self.verdict
+        )
+        return next(deciding, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,13 +350,13 @@ class Attempt:
     usage: Usage
     findings: tuple[Finding, ...] = ()
     error: str = ""
-    """Why checking was not possible, wholly or in part."""
+    """Why some or all claims could not be checked."""
     malformed: int = 0
-    """What an extractor said of the draft that could not be read."""
+    """How many outputs of the extractor could not be parsed."""
 
     @property
     def status(self) -> Status:
-        """`ok`: every claim was checked; `skipped`: none of those that could be was; `partial`: some were."""
+        """`ok`: every checkable claim was checked; `skipped`: none was; `partial`: some were."""
         verdicts = {finding.verdict for finding in self.findings}
         if Verdict.UNVERIFIED not in verdicts:
             return "ok"
@@ -363,18 +364,18 @@ class Attempt:
 
     @property
     def nonfactual(self) -> tuple[Finding, ...]:
-        """The findings whose claim was checked and did not hold."""
+        """The findings of claims that were checked and failed."""
         return tuple(finding for finding in self.findings if finding.verdict.nonfactual)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the loop made of one choice: every attempt in order, and which of them is the answer."""
+    """The result of the loop for one choice: all attempts in order, and the index of the best."""
 
     attempts: tuple[Attempt, ...]
     best: int
     usage: Usage = Usage()
-    """What checking and re-prompting cost: all calls but the one that wrote the first draft."""
+    """The cost of checking and re-prompting: all calls but the one that wrote the first draft."""
     trimmed: Attempt | None = None
     """The best attempt without the claims that failed, where those are dropped."""
 

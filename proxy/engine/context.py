@@ -1,4 +1,4 @@
-"""What the application is made of, behind Protocols. `cli.compose` builds it, `server` uses it."""
+"""The components of the application, behind Protocols. `cli.compose` builds them, `server` uses them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from proxy.upstream.endpoint import Relay, Upstream
 class Model:
     """A model that clients can name.
 
-    `llm` writes the replies, `checkers` check them, by name, and `extractors` take their sentences apart, by
-    granularity. `forwarder` serves the routes other than chat, where the upstream has them.
+    `llm` writes the replies. `checkers`, by name, check them. `extractors`, by granularity, split their
+    sentences into parts. `forwarder` serves the routes other than chat, where the upstream has them.
     """
 
     name: str
@@ -25,33 +25,33 @@ class Model:
     extractors: Mapping[Granularity, Extractor]
     forwarder: Upstream | None = None
     relay: Relay | None = None
-    """Passes answers to unchecked chats on as bytes, where the upstream's client can."""
+    """Passes replies of unchecked chats on as bytes, where the upstream's client can."""
     description: str = ""
     stream_mode: StreamMode | None = None
     prefill: bool = False
-    """Whether the upstream continues a last message of the assistant's instead of answering it."""
+    """Whether the upstream continues a final assistant message instead of answering it."""
     max_reply_bytes: int = 20_000_000
-    """Bytes of a reply over which it is an error."""
+    """A reply of more bytes is an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppContext:
-    """Everything behind the HTTP application. The first of `models` is the default."""
+    """Everything that the HTTP application needs. The first of `models` is the default."""
 
     models: Mapping[str, Model]
     retrievers: Mapping[RetrievalMode, Retriever]
     passages: Passages
     over_documents: Callable[[Sequence[Document], RetrievalMode], Awaitable[RequestCorpus]]
-    """Makes documents that came with a request searchable; there may be none."""
+    """Indexes the documents of a request, of which there may be none."""
     close: Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the claims of one chat are held against.
+    """What the claims of one chat are checked against.
 
-    `numbers` are the numbers that the client gave its documents, by id; `passages` are those of the numbered
-    documents, by number.
+    `numbers` maps document ids to the numbers that the client gave them. `passages` holds the passages of the
+    numbered documents, by number.
     """
 
     retriever: Retriever

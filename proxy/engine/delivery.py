@@ -1,6 +1,6 @@
-"""What leaves while a reply is made, when, and how it shows.
+"""Stream events, the delivery policy (what may be sent when), and the rendering (how a reply is shown).
 
-The engine yields stream events; `openai_api` writes each API's own stream from them.
+The engine yields stream events; `openai_api` serialises them for each API.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def _own_url(passage: Passage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """How a checked reply shows for a client.
+    """How a checked reply is shown to a client.
 
     Attributes:
         url_of: the URL of a passage that has none of its own.
         style: how citation markers are written.
         numbers: the numbers that the client gave its documents, by document id.
-        warning: the marker behind a claim that failed; empty for none.
-        aggregation: how the verdicts of a reply's claims become one.
+        warning: the warning marker behind a claim that failed; empty for none.
+        aggregation: how the verdicts of a reply's claims are combined into one.
     """
 
     url_of: Callable[[Passage], str] = _own_url
@@ -48,7 +48,7 @@ class Rendering:
     aggregation: Aggregation = "strict"
 
     def annotated(self, text: str, findings: Sequence[Finding], *, editable: bool = True) -> Annotated:
-        """The text with its markers; without any where it may not be edited."""
+        """The text with its markers, or without any where it is not `editable`."""
         style, warning = (self.style, self.warning) if editable else ("none", "")
         return annotate(text, findings, style, self.url_of, self.numbers, warning)
 
@@ -71,7 +71,7 @@ class FieldsEvent:
 
 @dataclass(frozen=True, slots=True)
 class ProgressEvent:
-    """How many claims of a choice are checked so far."""
+    """The number of claims of a choice that are checked so far."""
 
     index: int
     checked: int
@@ -81,7 +81,7 @@ class ProgressEvent:
 class CheckedText:
     """All of a choice's text that is written and checked so far, with its findings.
 
-    It stays inside the engine: the delivery policy decides what of it becomes a `TextEvent`.
+    It stays inside the engine; the delivery policy decides which text becomes a `TextEvent`.
     """
 
     index: int
@@ -91,16 +91,16 @@ class CheckedText:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The upstream's reply and, per choice, what became of it. A chat that nobody checks has no outcomes."""
+    """The upstream's reply and one outcome per choice. An unchecked chat has no outcomes."""
 
     reply: Reply
     outcomes: tuple[Outcome, ...] = ()
     rendering: Rendering = field(default_factory=Rendering)
-    """How the outcomes show."""
+    """How the outcomes are shown."""
 
     @property
     def writing(self) -> Usage:
-        """What the call cost that wrote the text; with several choices, the call that drafted them all."""
+        """Cost of the call that wrote the text; with several choices, of the call that drafted them all."""
         if len(self.outcomes) != 1:
             return self.reply.usage
         outcome = self.outcomes[0]
@@ -108,27 +108,27 @@ class Answer:
 
     @property
     def verification(self) -> Usage:
-        """What everything else cost."""
+        """Cost of checking and re-prompting: everything but `writing`."""
         return sum((outcome.usage for outcome in self.outcomes), self.reply.usage) - self.writing
 
 
 StreamEvent = TextEvent | FieldsEvent | ProgressEvent | ReplyChunk | Answer
-"""One event of a reply. A `ReplyChunk` only comes in chats that nobody checks; the `Answer` comes last."""
+"""One event of a reply. A `ReplyChunk` only occurs in unchecked chats; the `Answer` comes last."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
-    """What of a reply may leave when.
+    """Which parts of a reply may be sent, and when.
 
     Attributes:
-        mode: `sentence` lets each sentence go once it is checked, `buffer` the whole reply at its end,
-            `passthrough` everything at once, with the verdicts at the end. Never `auto`.
-        rendering: how the text shows.
-        corrections: how many times a stream may be corrected from its last claim that holds.
-        prefill: whether the upstream continues an unfinished turn of the assistant's.
+        mode: `sentence` sends each sentence once it is checked; `buffer` sends the whole reply at its end;
+            `passthrough` sends text as it arrives, and the verdicts at the end. Never `auto`.
+        rendering: how the text is shown.
+        corrections: how many times a stream may be corrected, from its last claim that did not fail.
+        prefill: whether the upstream continues an unfinished assistant message.
         fail_closed: whether a reply that could not be checked is an error instead.
-        progress: whether a reply that waits for its end tells how many claims are checked.
-        max_reply_bytes: size of a reply over which it is an error.
+        progress: whether a buffered stream reports how many claims are checked.
+        max_reply_bytes: a larger reply is an error.
     """
 
     mode: StreamMode = "buffer"
@@ -148,9 +148,9 @@ def contradiction(
     fail_closed: bool = False,
     rounds: int | None = None,
 ) -> str:
-    """Why these ways to deliver and correct a streamed reply exclude each other; empty where they don't.
+    """Why these settings for delivering and correcting a streamed reply contradict each other, or "".
 
-    `rounds` is the number of corrections where somebody asked for one.
+    `rounds` is the number of corrections, if one was asked for.
     """
     corrected, dropping = correction == "prefix", on_unsupported == "drop"
     reasons = {

@@ -1,7 +1,8 @@
-"""A draft that is checked while it is still being written.
+"""Checks a draft while the upstream is still writing it.
 
-Claims are found in what has come so far; retrieval and checking of one run while the next is written. At the
-end there are the reply and the first attempt at each choice, as if the whole had been checked at once.
+Claims are segmented from the text received so far; retrieval and checking of one claim run while the next is
+written. At the end there are the reply and the first attempt at each choice, the same as if the whole draft
+had been checked at once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from proxy.types import Attempt, ChoiceDelta, Claim, Draft, Finding, Reply, Repl
 from proxy.upstream.completion import Completion
 
 _MAX_CHECKS = 8
-"""Pieces of a reply that are checked at the same time; while there are more, the upstream is not read."""
+"""How many pieces of a reply are checked at the same time; reading from the upstream waits for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +34,18 @@ class Prefix:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Those of the text."""
+        """The claims of the text."""
         return tuple(finding.claim for finding in self.findings)
 
 
 @dataclass(slots=True)
 class _Choice:
-    """One choice as far as it is written and checked."""
+    """One choice, as far as it is written and checked."""
 
     reading: Incremental
     prefix: Prefix
-    asked: int = 0
+    submitted: int = 0
+    """How many claims were given to the verifier."""
     checks: deque[tuple[Settled, asyncio.Task[Verified]]] = field(default_factory=deque)
     checked: Settled = field(default_factory=lambda: Settled("", ()))
     findings: list[Finding] = field(default_factory=list)
@@ -52,16 +54,16 @@ class _Choice:
 
     @property
     def text(self) -> str:
-        """All that is checked."""
+        """All text that is checked so far."""
         return self.prefix.text + self.checked.text
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
-        """Of all that is checked."""
+        """The findings of all text that is checked so far."""
         return (*self.prefix.findings, *self.findings)
 
     def take(self) -> bool:
-        """Takes the checks that are done, in order. Whether there were any."""
+        """Collects the checks that are done, in order. Returns whether there were any."""
         taken = False
         while self.checks and self.checks[0][1].done():
             self.checked, task = self.checks.popleft()
@@ -73,8 +75,8 @@ class _Choice:
         return taken
 
     def attempt(self, draft: Draft, reply: Reply, *, sent: bool) -> Attempt | None:
-        """The first attempt, or None where the draft has to be read again: beside tool calls, say, the text
-        turns out not to be editable. Text that was `sent` already stays as it was read."""
+        """The first attempt, or None where the draft must be read again, because its text turns out not to be
+        editable (beside tool calls, say). Text that was `sent` already stays as it was read."""
         if sent and self.text:
             draft = replace(draft, editable=True)
         if not draft.editable and draft.text != self.text:
@@ -84,17 +86,17 @@ class _Choice:
 
 
 class IncrementalVerifier:
-    """One call's chunks, checked as they come. Go through `events` once; then `result` is there.
+    """Checks the chunks of one upstream call as they arrive. Iterate `events` once; then read `result`.
 
     Args:
-        chunks: of `LLM.stream`.
-        verifier: what claims are checked with.
-        read: how the text of a draft is read.
-        question: the user's.
-        deadline: seconds for checking what was settled at once.
-        sent_at_once: whether checked text leaves at once, so that it can't be changed any more.
-        max_bytes: size of a reply over which it is an error.
-        prefix: what the first choice continues from.
+        chunks: what `LLM.stream` yields.
+        verifier: checks the claims.
+        read: cleans the text of a draft and segments it into claims.
+        question: the user's question.
+        deadline: seconds for checking the claims of one piece of text.
+        sent_at_once: whether checked text is sent immediately and can't be changed any more.
+        max_bytes: a larger reply is an error.
+        prefix: checked text that the first choice continues from.
     """
 
     def __init__(
@@ -124,23 +126,23 @@ class IncrementalVerifier:
 
     @property
     def result(self) -> tuple[Reply, tuple[Attempt | None, ...]]:
-        """The reply and, per choice, the first attempt; None where it has to be checked as a whole."""
+        """The reply and, per choice, the first attempt; None where the draft must be checked as a whole."""
         if self._result is None:
             raise RuntimeError("the reply is still being written")
         return self._result
 
     async def events(self) -> AsyncIterator[CheckedText | ChoiceDelta]:
-        """The upstream's deltas as they come, and the text that is checked so far, in each choice's order. A
-        caller that stops early closes the iterator: then the call and all checks are cancelled.
+        """Yields the upstream's deltas as they arrive, and each choice's checked text, in order. Closing the
+        iterator early cancels the upstream call and all checks.
 
-        Raises `UpstreamError` where the reply breaks off, after what is checked of it was yielded.
+        Raises `UpstreamError` where the reply breaks off, after yielding what was checked of it.
         """
         broken: UpstreamError | None = None
         async with closing(self._chunks) as chunks:
             coming: asyncio.Task[ReplyChunk | None] | None = _next(chunks)
             try:
                 while coming is not None or self._checks():
-                    await self._happened(coming)
+                    await self._wait(coming)
                     if coming is not None and coming.done():
                         try:
                             chunk = coming.result()
@@ -150,7 +152,7 @@ class IncrementalVerifier:
                             coming = None if chunk is None else _next(chunks)
                             for delta in await self._take(chunk):
                                 yield delta
-                    for event in self._taken():
+                    for event in self._checked_texts():
                         yield event
             finally:
                 await _cancelled([*([coming] if coming else []), *self._checks()])
@@ -158,8 +160,8 @@ class IncrementalVerifier:
             raise broken
         self._finish()
 
-    async def _happened(self, coming: asyncio.Task[ReplyChunk | None] | None) -> None:
-        """Waits for the next chunk or check."""
+    async def _wait(self, coming: asyncio.Task[ReplyChunk | None] | None) -> None:
+        """Waits until the next chunk or check is done."""
         checks = self._checks()
         awaited: set[asyncio.Task[ReplyChunk | None] | asyncio.Task[Verified]] = {
             choice.checks[0][1] for choice in self._choices.values() if choice.checks
@@ -169,7 +171,7 @@ class IncrementalVerifier:
         await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
 
     async def _take(self, chunk: ReplyChunk | None) -> Sequence[ChoiceDelta]:
-        """One more chunk, or the end of them. Reading leaves the event loop: odd texts take long."""
+        """Takes one more chunk, or None for the end. Parsing runs in a thread, since it can take long."""
         if chunk is None:
             for choice in self._choices.values():
                 self._check(choice, await asyncio.to_thread(choice.reading.end))
@@ -188,7 +190,7 @@ class IncrementalVerifier:
         return self._choices[index]
 
     def _check(self, choice: _Choice, settled: Settled) -> None:
-        """Has what is newly settled checked."""
+        """Starts checking the newly settled claims."""
         last = choice.checks[-1][0] if choice.checks else choice.checked
         if settled == last:
             return
@@ -197,14 +199,14 @@ class IncrementalVerifier:
             replace(claim, start=claim.start + offset, end=claim.end + offset) for claim in settled.claims
         ]
         until = asyncio.get_running_loop().time() + self._deadline
-        prior_claims = (*choice.prefix.claims, *claims[: choice.asked])
+        prior_claims = (*choice.prefix.claims, *claims[: choice.submitted])
         task = asyncio.create_task(
-            self._verifier.verify(claims[choice.asked :], self._question, until, prior_claims)
+            self._verifier.verify(claims[choice.submitted :], self._question, until, prior_claims)
         )
-        choice.asked = len(claims)
+        choice.submitted = len(claims)
         choice.checks.append((settled, task))
 
-    def _taken(self) -> Iterator[CheckedText]:
+    def _checked_texts(self) -> Iterator[CheckedText]:
         for index, choice in self._choices.items():
             if choice.take():
                 yield CheckedText(index, choice.text, choice.all_findings)

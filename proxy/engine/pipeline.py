@@ -1,7 +1,8 @@
 """The method on one screen: draft, check, re-prompt, best.
 
-Citation-Enhanced Generation (ACL 2024, section 3): the model answers first; each claim of the draft is held
-against passages of the corpus; the nonfactual ones go back to the model with their evidence, at most T times.
+Citation-Enhanced Generation (ACL 2024, section 3): the model answers first; each claim of the draft is
+checked against passages of the corpus; nonfactual claims go back to the model with their evidence, at most T
+times.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ log = logging.getLogger(__name__)
 class Options:
     """How one reply is corrected.
 
-    `deadline` is in seconds and covers everything after the first draft. `warning` is the marker behind
-    claims that failed; where a draft repeats it, it is removed.
+    `deadline` is in seconds and covers everything after the first draft. `warning` is the warning marker
+    behind claims that failed; where a draft repeats it, it is removed.
     """
 
     max_rounds: int = 1
@@ -55,7 +56,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What every checked chat runs through, streamed or not."""
+    """Runs every checked chat, streamed or not: draft, check, re-prompt, best."""
 
     llm: LLM
     verifier: Verifier
@@ -68,10 +69,10 @@ class Pipeline:
             return [event async for event in events if isinstance(event, Answer)][-1]
 
     async def events(self, chat: Chat) -> AsyncIterator[StreamEvent]:
-        """Draft, check, re-prompt, best. Yields what may leave as it happens, and the `Answer` last.
+        """Draft, check, re-prompt, best. Yields events as soon as the policy allows, the `Answer` last.
 
-        Raises `UpstreamError` where there is no reply or it breaks off, `VerificationError` where something
-        unchecked would have to leave that may not.
+        Raises `UpstreamError` where there is no reply or it breaks off, and `VerificationError` where the
+        policy fails closed and a claim could not be checked.
         """
         drafting = ReplyStream(
             self.llm, self.verifier, self.policy, self.options.deadline, self._reader(), self.options.format
@@ -91,8 +92,8 @@ class Pipeline:
         yield Answer(reply, tuple(outcomes), self.policy.rendering)
 
     async def check(self, draft: Draft, usage: Usage, question: str, until: float | None = None) -> Attempt:
-        """Findings of a whole draft. What is not checked by `until`, in the event loop's time, is UNVERIFIED;
-        nothing is raised. Without `until` the deadline counts from now."""
+        """Checks a whole draft. Claims not checked by `until` (in the event loop's time) are UNVERIFIED.
+        Without `until` the deadline counts from now. Raises nothing."""
         draft, claims = await asyncio.to_thread(read_draft, draft, self.options.format, self._reader())
         verified = await self.verifier.verify(claims, question, until or self._until())
         return Attempt(draft, usage, verified.findings, verified.error, verified.malformed)
@@ -100,11 +101,11 @@ class Pipeline:
     async def _checked(
         self, chat: Chat, draft: Draft, attempt: Attempt | None, usage: Usage, until: float
     ) -> Attempt:
-        """The attempt; a draft that could not be checked while it was written is checked now."""
+        """The attempt. A draft that could not be checked while it was written is checked now."""
         return attempt or await self.check(draft, usage, chat.question, until)
 
     async def _best_of(self, chat: Chat, first: Attempt, until: float) -> Outcome:
-        """While claims don't hold and rounds are left, re-prompt and check again. The best attempt wins."""
+        """Re-prompts and checks again while claims fail and rounds are left. The best attempt wins."""
         attempts, spent = [first], Usage()
         while (
             attempts[-1].draft.editable
@@ -131,8 +132,8 @@ class Pipeline:
         return Outcome(tuple(attempts), best, sum(checking, spent), trimmed)
 
     async def _trimmed(self, attempt: Attempt, question: str, until: float) -> Attempt | None:
-        """The attempt without the claims that failed, where these are to be dropped. It is checked again:
-        what is left may have needed them as its context."""
+        """The attempt without its failed claims, where these are to be dropped. It is checked again, since
+        the remaining claims may have needed the dropped ones as context."""
         if self.options.on_unsupported != "drop" or not attempt.nonfactual:
             return None
         left = await asyncio.to_thread(without, attempt.draft, attempt.nonfactual)

@@ -1,6 +1,6 @@
-"""The first draft of a chat: checked while it is written, corrected on its way, sent as the policy says.
+"""The first draft of a chat: checks it while it is written, corrects it, and sends what the policy allows.
 
-`reader` and `read_draft` say how a draft's text is read before it is checked.
+`reader` and `read_draft` clean a draft's text and segment it into claims.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ from proxy.upstream.completion import Completion, content_chunk, with_content
 
 
 class ReplyStream:
-    """One chat's first draft. Go through `events` once; then `reply`, `attempts` and `outcome` are there.
+    """The first draft of one chat. Iterate `events` once; then use `reply`, `attempts` and `outcome`.
 
     Args:
-        llm: streamed from, unless the reply is JSON, which is read as a whole.
+        llm: writes the draft; a JSON reply is read as a whole, any other is streamed.
         verifier: checks the claims.
-        policy: what may leave when.
-        deadline: seconds for checking what was settled at once.
-        read: how the text of a draft that may be edited is read.
-        reply_format: `json` replies are neither edited nor checked before they are whole.
+        policy: what may be sent, and when.
+        deadline: seconds for checking the claims of one piece of text.
+        read: cleans the text of an editable draft and segments it into claims.
+        reply_format: `json` replies are not edited, and are checked once they are complete.
     """
 
     reply: Reply
     attempts: tuple[Attempt | None, ...]
-    """Per choice the first attempt; None where the draft has to be checked as a whole."""
+    """Per choice the first attempt; None where the draft must be checked as a whole."""
 
     def __init__(
         self,
@@ -80,11 +80,11 @@ class ReplyStream:
         self._failed: list[Attempt] = []
 
     async def events(self, chat: Chat) -> AsyncIterator[StreamEvent]:
-        """What the client may get while the draft is written. With prefix correction, a claim that fails ends
-        the call: the model is asked to continue from the text before that claim.
+        """What may be sent to the client while the draft is written. With prefix correction, a failed claim
+        ends the upstream call, and the model is asked to continue from the text before that claim.
 
-        Raises `UpstreamError` where there is no reply or it breaks off, `VerificationError` where something
-        unchecked would have to leave that may not.
+        Raises `UpstreamError` where there is no reply or it breaks off, and `VerificationError` where the
+        policy fails closed and a claim could not be checked.
         """
         if self._format == "json":
             self.reply = await self._llm.complete(chat)
@@ -107,13 +107,13 @@ class ReplyStream:
                 return
             until_it = Draft(prefix.text + failed.claim.text, {})
             self._failed.append(Attempt(until_it, Usage(), (*prefix.findings, failed)))
-            asked = continuation(chat, prefix.text, failed, prefill=self._policy.prefill)
-            chunks = _without_repetition(self._llm.stream(asked), Overlap(prefix.text))
+            request = continuation(chat, prefix.text, failed, prefill=self._policy.prefill)
+            chunks = _without_repetition(self._llm.stream(request), Overlap(prefix.text))
 
     def outcome(self, index: int, attempt: Attempt) -> Outcome:
-        """Of a choice whose text left while it was written: it stays as it is."""
+        """The outcome of a choice whose text was sent while it was written, and so is final."""
         failed = self._failed if index == 0 else []
-        # What an earlier attempt had before its failed claim is in the last attempt too.
+        # The findings before a failed claim are part of the last attempt too: count them once.
         checked = (*(earlier.findings[-1] for earlier in failed), *attempt.findings)
         spent = sum((finding.usage for finding in checked), Usage())
         return Outcome((*failed, attempt), len(failed), spent)
@@ -133,13 +133,13 @@ class ReplyStream:
         )
 
     def _to_correct(self, checked: CheckedText, known: int) -> Finding | None:
-        """The first new finding that did not hold, while corrections are left."""
+        """The first new nonfactual finding, while corrections are left."""
         if len(self._failed) >= self._policy.corrections or checked.index != 0:
             return None
         return next((finding for finding in checked.findings[known:] if finding.verdict.nonfactual), None)
 
     def _visible(self, event: CheckedText | ChoiceDelta) -> Iterator[StreamEvent]:
-        """What the client gets of it."""
+        """The stream events that the policy allows for one event of the verifier."""
         if isinstance(event, ChoiceDelta):
             if event.content and self._policy.mode == "passthrough":
                 yield TextEvent(event.index, event.content)
@@ -151,7 +151,7 @@ class ReplyStream:
             yield ProgressEvent(event.index, len(event.findings))
 
     def _checked_text(self, checked: CheckedText) -> Iterator[TextEvent]:
-        """What of the rendered text is new. Raises `VerificationError`."""
+        """The rendered text that was not sent yet. Raises `VerificationError`."""
         unchecked = any(finding.verdict is Verdict.UNVERIFIED for finding in checked.findings)
         if unchecked and self._policy.fail_closed:
             raise VerificationError("The reply could not be verified: a claim could not be checked.")
@@ -165,7 +165,7 @@ class ReplyStream:
 async def unchecked_events(
     llm: LLM, chat: Chat, *, stream: bool, max_bytes: int
 ) -> AsyncIterator[StreamEvent]:
-    """A chat that nobody checks: the upstream's chunks as they come, and the answer that they add up to.
+    """The events of an unchecked chat: the upstream's chunks as they arrive, then the complete answer.
 
     Raises `UpstreamError`.
     """
@@ -192,7 +192,7 @@ def _up_to(checked: CheckedText, failed: Finding | None, prefix: Prefix) -> tupl
 async def _without_repetition(
     chunks: AsyncIterator[ReplyChunk], overlap: Overlap
 ) -> AsyncIterator[ReplyChunk]:
-    """The chunks of a continuation, without what it repeats of the text that it continues."""
+    """The chunks of a continuation, without text at its start that repeats the end of the prefix."""
     async with closing(chunks) as continued:
         async for chunk in continued:
             yield with_content(chunk, overlap.feed)
@@ -201,10 +201,10 @@ async def _without_repetition(
 
 
 def reader(citations: UpstreamCitations, warning: str) -> Read:
-    """How the text of a draft that may be edited is read.
+    """A function that reads the text of an editable draft.
 
-    The upstream's own citation markers are removed, and so is `warning` behind a claim. Where citations are
-    to be kept, each claim knows what was cited for it.
+    It removes the upstream's own citation markers, and the `warning` marker behind a claim. Where the
+    upstream's citations are kept, each claim has the numbers cited for it.
     """
 
     def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
@@ -218,12 +218,12 @@ def reader(citations: UpstreamCitations, warning: str) -> Read:
 
 
 def untouched(raw: str) -> tuple[str, tuple[Claim, ...]]:
-    """The text as it is."""
+    """Segments the text without changing it."""
     return raw, segment(raw)
 
 
 def read_draft(draft: Draft, form: ReplyFormat, read: Read) -> tuple[Draft, tuple[Claim, ...]]:
-    """A whole draft. JSON is never edited."""
+    """Reads a whole draft: its cleaned text and its claims. JSON is never edited."""
     if form == "json":
         return replace(draft, editable=False), segment_json(draft.text)
     text, claims = (read if draft.editable else untouched)(draft.text)

@@ -1,4 +1,5 @@
-"""Claims to findings: take apart, search, judge (CEG sections 3.2 and 3.3, RefChecker section 3)."""
+"""Turns claims into findings: split them into parts, retrieve passages, check (CEG sections 3.2 and 3.3,
+RefChecker section 3)."""
 
 from __future__ import annotations
 
@@ -32,15 +33,15 @@ T = TypeVar("T")
 
 _WHOLE = Extraction()
 _MAX_CITED = 5
-"""Passages of one document that the upstream cited which are checked, besides those that retrieval finds."""
+"""How many passages of a document that the upstream cites are checked, besides the retrieved ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
     """The findings of claims, in their order.
 
-    `error` says why checking was not possible, wholly or in part; `malformed` counts what an extractor said
-    that could not be read.
+    `error` says why some or all claims could not be checked. `malformed` counts outputs of the extractor
+    that could not be parsed.
     """
 
     findings: tuple[Finding, ...]
@@ -49,8 +50,8 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A claim with what it needs to be understood, taken apart."""
+class _PreparedClaim:
+    """A claim with the context that it needs, and the parts it was split into."""
 
     claim: Claim
     context: str
@@ -58,7 +59,7 @@ class _Asked:
 
     @property
     def parts(self) -> tuple[tuple[Claim, str], ...]:
-        """What is checked one by one, each with its context: a part that leans does so on the first one."""
+        """The parts to check, each with its context. A part that needs context gets the first part too."""
         if not self.extraction.parts:
             return ((self.claim, self.context),)
         first, *others = self.extraction.parts
@@ -68,8 +69,8 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A claim beside the passages that it is held against."""
+class _RetrievedClaim:
+    """A claim and the passages that it is checked against."""
 
     claim: Claim
     context: str
@@ -78,10 +79,11 @@ class _Held:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """What claims are checked with.
+    """Checks claims: retrieves passages for each and asks the checker about them.
 
-    `documents` are those of the request by the client's number, for citations of the upstream's own, which
-    `citations` says what to do with. Claims beyond the first `max_claims` stay UNVERIFIED.
+    `documents` holds the passages of the request's documents by the client's number; the upstream's own
+    citations refer to these numbers, and `citations` says how to treat them. Claims beyond the first
+    `max_claims` stay UNVERIFIED.
     """
 
     retriever: Retriever
@@ -95,111 +97,119 @@ class Verifier:
     _words: dict[int, Nearest] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     async def verify(
-        self, claims: Sequence[Claim], question: str, until: float, told: Sequence[Claim] = ()
+        self, claims: Sequence[Claim], question: str, until: float, prior_claims: Sequence[Claim] = ()
     ) -> Verified:
-        """The findings. What is not checked by `until` (the loop's time) is UNVERIFIED; nothing is raised.
+        """The findings, one per claim. Claims not checked by `until` (in the event loop's time) are
+        UNVERIFIED. Raises nothing.
 
-        `told` are the claims of the draft before these, which they may lean on.
+        `prior_claims` are the earlier claims of the draft: `claims` may need them as context.
         """
-        found: dict[Claim, Finding] = {}
-        asked: list[_Asked] = []
+        findings: dict[Claim, Finding] = {}
+        prepared: list[_PreparedClaim] = []
         errors: list[str] = []
         try:
             async with asyncio.timeout_at(until):
-                asked += await self._taken_apart(claims, question, told)
-                await self._find_all(asked, question, found, errors)
+                prepared += await self._taken_apart(claims, question, prior_claims)
+                await self._find_all(prepared, question, findings, errors)
         except TimeoutError:
             errors.append("the deadline passed")
         except RetrievalError as error:
             errors.append(error.message)
-        errors += [one.extraction.error for one in asked if one.extraction.error]
+        errors += [item.extraction.error for item in prepared if item.extraction.error]
         if errors:
-            log.warning("checking was not possible, wholly or in part: %s", errors[0])
-        findings = tuple(found.get(claim) or judging.unchecked(claim) for claim in claims)
-        return Verified(findings, errors[0] if errors else "", sum(one.extraction.malformed for one in asked))
+            log.warning("some or all claims could not be checked: %s", errors[0])
+        in_order = tuple(findings.get(claim) or judging.unchecked(claim) for claim in claims)
+        malformed = sum(item.extraction.malformed for item in prepared)
+        return Verified(in_order, errors[0] if errors else "", malformed)
 
     async def _taken_apart(
-        self, claims: Sequence[Claim], question: str, told: Sequence[Claim]
-    ) -> list[_Asked]:
-        """The claims to be checked, and what each says."""
-        known = contexts((*told, *claims), question)[len(told) :]
-        needs = [need for need in zip(claims, known, strict=True) if need[0].checkable]
-        wanted = needs[: max(0, self.max_claims - sum(claim.checkable for claim in told))]
+        self, claims: Sequence[Claim], question: str, prior_claims: Sequence[Claim]
+    ) -> list[_PreparedClaim]:
+        """The claims to check, each with its context and its parts."""
+        context_of = contexts((*prior_claims, *claims), question)[len(prior_claims) :]
+        checkable = [need for need in zip(claims, context_of, strict=True) if need[0].checkable]
+        wanted = checkable[: max(0, self.max_claims - sum(claim.checkable for claim in prior_claims))]
         parts: Sequence[Extraction] = [_WHOLE] * len(wanted)
         if self.extractor is not None and wanted:
             parts = await self.extractor.extract([claim for claim, _ in wanted], question)
-        return [_Asked(*need, extraction) for need, extraction in zip(wanted, parts, strict=True)]
+        return [_PreparedClaim(*need, extraction) for need, extraction in zip(wanted, parts, strict=True)]
 
     async def _find_all(
-        self, asked: Sequence[_Asked], question: str, found: dict[Claim, Finding], errors: list[str]
+        self,
+        claims: Sequence[_PreparedClaim],
+        question: str,
+        findings: dict[Claim, Finding],
+        errors: list[str],
     ) -> None:
-        """Search for all in one batch, then check each; `found` and `errors` fill as they are done."""
-        queries = [query(part, context) for one in asked for part, context in one.parts]
+        """Retrieves for all claims in one batch, then checks each. Fills `findings` and `errors`."""
+        queries = [query(part, context) for claim in claims for part, context in claim.parts]
         if not queries:
             return
         passages = iter(await self.retriever.search(queries, self.top_k))
 
-        async def find(one: _Asked, evidence: Sequence[tuple[Evidence, ...]]) -> None:
+        async def find(prepared: _PreparedClaim, evidence: Sequence[tuple[Evidence, ...]]) -> None:
             try:
-                found[one.claim] = await self._find(one, evidence, question)
+                findings[prepared.claim] = await self._find(prepared, evidence, question)
             except CheckError as error:
                 errors.append(error.message)
 
-        await together([find(one, [next(passages) for _ in one.parts]) for one in asked])
+        await together([find(claim, [next(passages) for _ in claim.parts]) for claim in claims])
 
-    async def _find(self, one: _Asked, evidence: Sequence[tuple[Evidence, ...]], question: str) -> Finding:
-        held = [
-            _Held(part, context, (*own, *self._cited(part, own)))
-            for (part, context), own in zip(one.parts, evidence, strict=True)
+    async def _find(
+        self, prepared: _PreparedClaim, evidence: Sequence[tuple[Evidence, ...]], question: str
+    ) -> Finding:
+        retrieved = [
+            _RetrievedClaim(part, context, (*own, *self._cited(part, own)))
+            for (part, context), own in zip(prepared.parts, evidence, strict=True)
         ]
         findings = [
             judging.with_citations(finding, self._own(finding.claim), self.citations)
-            for finding in await self._judge(held, question)
+            for finding in await self._judge(retrieved, question)
         ]
-        if not one.extraction.parts:
+        if not prepared.extraction.parts:
             return findings[0]
-        finding = combined(one.claim, findings, self.aggregation)
-        return replace(finding, usage=finding.usage + one.extraction.usage)
+        finding = combined(prepared.claim, findings, self.aggregation)
+        return replace(finding, usage=finding.usage + prepared.extraction.usage)
 
-    async def _judge(self, held: Sequence[_Held], question: str) -> list[Finding]:
-        """Hold each claim against each passage; where none decides it, against all joined, then each two."""
+    async def _judge(self, retrieved: Sequence[_RetrievedClaim], question: str) -> list[Finding]:
+        """Checks each claim against each passage; if none decides it, against all joined, then each pair."""
 
         async def ask(groups_of_each: Sequence[Sequence[Sequence[Evidence]]]) -> list[list[Judgement]]:
             pairs = [
-                Pair.of(one.claim, group, one.context, question)
-                for one, groups in zip(held, groups_of_each, strict=True)
+                Pair.of(candidate.claim, group, candidate.context, question)
+                for candidate, groups in zip(retrieved, groups_of_each, strict=True)
                 for group in groups
             ]
-            told = iter(await self.checker.check(pairs) if pairs else ())
-            return [[next(told) for _ in groups] for groups in groups_of_each]
+            judgements = iter(await self.checker.check(pairs) if pairs else ())
+            return [[next(judgements) for _ in groups] for groups in groups_of_each]
 
-        alone = await ask([[(passage,) for passage in one.evidence] for one in held])
+        alone = await ask([[(item,) for item in candidate.evidence] for candidate in retrieved])
         findings = [
-            judging.decide(one.claim, judging.judged(one.evidence, said))
-            for one, said in zip(held, alone, strict=True)
+            judging.decide(candidate.claim, judging.judged(candidate.evidence, judgements))
+            for candidate, judgements in zip(retrieved, alone, strict=True)
         ]
         for groups_of in (judging.all_of, judging.pairs_of):
             groups = [groups_of(finding) for finding in findings]
-            joined = zip(findings, groups, await ask(groups), strict=True)
-            findings = [judging.carried_together(*one) for one in joined]
+            judgements_of = await ask(groups)
+            findings = [*map(judging.carried_together, findings, groups, judgements_of)]
         return findings
 
-    def _cited(self, claim: Claim, found: Sequence[Evidence]) -> Iterator[Evidence]:
-        """Of the documents that the upstream cites for the claim, what retrieval did not find."""
+    def _cited(self, claim: Claim, retrieved: Sequence[Evidence]) -> Iterator[Evidence]:
+        """Passages of the documents that the upstream cites for the claim and that retrieval did not find."""
         if self.citations == "replace":
             return
-        known = {one.passage.id for one in found}
+        known = {evidence.passage.id for evidence in retrieved}
         for number in claim.cited:
             passages = self.documents.get(number, ())
-            found_already = [at for at, one in enumerate(passages) if one.id in known]
-            best = self._words_of(number).to(claim.plain, _MAX_CITED, found_already)
-            yield from (Evidence(passages[at], 0.0) for at in best)
+            retrieved_already = [index for index, passage in enumerate(passages) if passage.id in known]
+            best = self._words_of(number).to(claim.plain, _MAX_CITED, retrieved_already)
+            yield from (Evidence(passages[index], 0.0) for index in best)
 
     def _words_of(self, number: int) -> Nearest:
-        """The words of a document's passages, read once."""
+        """The word index of a document's passages, built once."""
         if number not in self._words:
             passages = self.documents.get(number, ())
-            self._words[number] = nearest({at: one.text for at, one in enumerate(passages)})
+            self._words[number] = nearest({index: passage.text for index, passage in enumerate(passages)})
         return self._words[number]
 
     def _own(self, claim: Claim) -> frozenset[str]:
