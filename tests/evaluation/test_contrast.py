@@ -13,6 +13,7 @@ from evaluation.__main__ import main
 from evaluation.contrast.data import Split, packaged, read_pairs
 from tests.evaluation.files import write_lines
 
+ROOT = Path(__file__).parents[2]
 PASSAGE = "The mill in Elm was built in 1904. It has never flooded."
 
 
@@ -39,6 +40,20 @@ def test_no_passage_is_in_both_splits() -> None:
         for split in ("dev", "held_out")
     )
     assert not dev & held_out
+
+
+def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
+    files = sorted((ROOT / "training" / "contrast").glob("*.jsonl"))
+    assert len(files) == 2
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    learnt = {json.loads(line)["evidence"] for line in lines}
+    measured = {
+        pair.right.evidence
+        for split in get_args(Split)
+        for path in packaged(split)
+        for pair in read_pairs(path)
+    }
+    assert not learnt & measured
 
 
 def test_a_copied_claim_and_its_opposite_are_told_apart(
