@@ -1,4 +1,4 @@
-"""`/v1/citations/check`: its request and its response."""
+"""Request and response of `/v1/citations/check`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from proxy.types import Document, Json, Status, Verdict
 
 
 class CheckOptions(BaseModel):
-    """The `vouch` object of the request; what is left out is as configured."""
+    """The `vouch` object of the request. A key that is left out has its configured value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,7 +26,7 @@ class CheckOptions(BaseModel):
 
 
 class CheckRequest(BaseModel):
-    """The body. `model` names the one whose checker is asked."""
+    """The body. `model` names the model whose checker is used."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,27 +37,27 @@ class CheckRequest(BaseModel):
     vouch: CheckOptions = CheckOptions()
 
     def numbered_documents(self, max_chars: int) -> tuple[Document, ...]:
-        """The documents, each with a number. Raises `RequestError` where they are too long together."""
-        if sum(len(one.text) for one in self.documents) > max_chars:
+        """The documents, each with a number. Raises `RequestError` where their total length is too large."""
+        if sum(len(document.text) for document in self.documents) > max_chars:
             message = (
                 f"The documents are over {max_chars:,} characters together (retrieval.max_document_chars)."
             )
             raise RequestError(message, param="documents")
-        return numbered([one.document(place) for place, one in enumerate(self.documents, 1)])
+        return numbered([document.document(position) for position, document in enumerate(self.documents, 1)])
 
 
 def parse_check(body: Json) -> CheckRequest:
-    """A request out of its body. Raises `RequestError` that names the parameter."""
+    """Parses the body. Raises `RequestError` that names the parameter."""
     try:
         return CheckRequest.model_validate(body)
     except ValidationError as error:
         detail = error.errors()[0]
-        place = detail["loc"]
-        param = ".".join(map(str, place))
+        path = detail["loc"]
+        param = ".".join(map(str, path))
         if detail["type"] != "extra_forbidden":
             raise RequestError(f"{param}: {detail['msg']}.", param=param) from None
-        known = list(_SECTIONS.get(str(place[0]) if len(place) > 1 else "", CheckRequest).model_fields)
-        near = difflib.get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
+        known = list(_SECTIONS.get(str(path[0]) if len(path) > 1 else "", CheckRequest).model_fields)
+        near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
         raise RequestError(f"Unknown key {param}. {hint}", param=param) from None
 
@@ -66,18 +66,20 @@ _SECTIONS: dict[str, type[BaseModel]] = {"vouch": CheckOptions, "documents": Req
 
 
 def report_object(report: CitationReport, answer: str) -> Json:
-    """The response. Offsets are code points of `answer`, whose slices `text` are, marks and all."""
-    counts = [(verdict, sum(one.verdict is verdict for one in report.statements)) for verdict in Verdict]
+    """The response. Offsets are code points of `answer`; each `text` is a slice of it, with its markers."""
+    counts = [
+        (verdict, sum(statement.verdict is verdict for statement in report.statements)) for verdict in Verdict
+    ]
     return {
         "object": "citation.check",
         "status": _status(report),
         "citation_recall": _rounded(report.recall),
         "citation_precision": _rounded(report.precision),
         "citation_f1": _rounded(report.f1),
-        "statements": [_statement_object(one, answer) for one in report.statements],
+        "statements": [_statement_object(statement, answer) for statement in report.statements],
         "counts": {
             "statements": len(report.checkable),
-            "citations": sum(len(one.citations) for one in report.checkable),
+            "citations": sum(len(statement.citations) for statement in report.checkable),
             **{str(verdict): count for verdict, count in counts},
         },
         "usage": usage_object(report.usage),
@@ -85,18 +87,18 @@ def report_object(report: CitationReport, answer: str) -> Json:
     }
 
 
-def _statement_object(one: Statement, answer: str) -> Json:
+def _statement_object(statement: Statement, answer: str) -> Json:
     return {
-        "start": one.start,
-        "end": one.end,
-        "text": answer[one.start : one.end],
-        "verdict": str(one.verdict),
-        "score": round(one.score, 4),
-        "cited": [citation.number for citation in one.citations],
-        "citations": [_citation_object(citation) for citation in one.citations],
-        "missing_citations": list(one.missing),
-        "uncovered": list(one.uncovered),
-        "reason": one.reason,
+        "start": statement.start,
+        "end": statement.end,
+        "text": answer[statement.start : statement.end],
+        "verdict": str(statement.verdict),
+        "score": round(statement.score, 4),
+        "cited": [citation.number for citation in statement.citations],
+        "citations": [_citation_object(citation) for citation in statement.citations],
+        "missing_citations": list(statement.missing),
+        "uncovered": list(statement.uncovered),
+        "reason": statement.reason,
     }
 
 
@@ -110,17 +112,17 @@ def _citation_object(citation: Citation) -> Json:
 
 
 def _status(report: CitationReport) -> Status:
-    """`ok`: every statement was checked; `skipped`: none that had to be; `partial`: some of them."""
-    unverified = [one for one in report.checkable if one.verdict is Verdict.UNVERIFIED]
+    """`ok`: every checkable statement was checked; `skipped`: none was; `partial`: some were."""
+    unverified = [statement for statement in report.checkable if statement.verdict is Verdict.UNVERIFIED]
     if not unverified and not report.error:
         return "ok"
-    return "partial" if any(_was_judged(one) for one in report.checkable) else "skipped"
+    return "partial" if any(_was_judged(statement) for statement in report.checkable) else "skipped"
 
 
-def _was_judged(one: Statement) -> bool:
-    """Whether a checker said something of the statement."""
-    alone = (citation.supports for citation in one.citations if citation.exists)
-    return bool(one.missing) or any(supports is not None for supports in alone)
+def _was_judged(statement: Statement) -> bool:
+    """Whether the checker judged any document for the statement."""
+    alone = (citation.supports for citation in statement.citations if citation.exists)
+    return bool(statement.missing) or any(supports is not None for supports in alone)
 
 
 def _rounded(figure: float | None) -> float | None:

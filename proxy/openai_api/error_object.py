@@ -1,4 +1,4 @@
-"""Errors as OpenAI's clients know them: `{"error": {"message", "type", "param", "code"}}`."""
+"""Errors in OpenAI's format: `{"error": {"message", "type", "param", "code"}}`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from proxy.types import Json
 
 
 def error_object(error: Exception) -> Json:
-    """The body. An error that is none of ours says nothing about itself: it may hold secrets."""
+    """The body. The message of an unexpected error is left out, since it may hold secrets."""
     if isinstance(error, VouchError):
         fields = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
     else:
@@ -26,7 +26,7 @@ def error_status(error: Exception) -> int:
 
 
 def error_headers(error: Exception) -> dict[str, str]:
-    """What clients heed: an upstream's own retry headers; no retry for what a retry can't mend."""
+    """Retry headers: the upstream's own, or `x-should-retry: false` where a retry can't help."""
     if isinstance(error, UpstreamError):
         return error.headers
     if isinstance(error, VerificationError):

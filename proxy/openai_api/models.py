@@ -10,17 +10,17 @@ from proxy.openai_api.options import find_model
 from proxy.types import Json
 
 CREATED = 1_767_225_600
-"""The field is required and means nothing here: 2026-01-01."""
+"""2026-01-01. OpenAI's schema requires the field; it means nothing here."""
 
 
 def model_objects(models: Mapping[str, Model]) -> Json:
-    """The list of all of them."""
+    """The list of all models."""
     data = [entry for model in models.values() for entry in (_checked(model), _unchecked(model))]
     return {"object": "list", "data": data}
 
 
 def model_object(models: Mapping[str, Model], name: str) -> Json:
-    """The one of that name, checked or unchecked."""
+    """The model of that name, checked or unchecked."""
     model = find_model(models, name.removesuffix(UNCHECKED))
     return _unchecked(model) if name.endswith(UNCHECKED) else _checked(model)
 

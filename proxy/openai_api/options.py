@@ -1,4 +1,4 @@
-"""What a request asks for in its `vouch` object, what counts over the settings, and the evidence it names."""
+"""Request options (the `vouch` object), how they resolve over the settings, and a request's documents."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class RequestDocument(BaseModel):
     url: str = ""
     number: int | None = Field(None, ge=1, le=1_000_000)
 
-    def document(self, place: int) -> Document:
-        """The document, named by its place in the request, from 1, where it has no name of its own."""
+    def document(self, position: int) -> Document:
+        """The document. Where it has no id or title, its position in the request (from 1) names it."""
         return Document(
-            id=self.id or f"document-{place}",
-            title=self.title or self.id or f"Document {self.number or place}",
+            id=self.id or f"document-{position}",
+            title=self.title or self.id or f"Document {self.number or position}",
             text=self.text,
             url=self.url,
             number=self.number,
@@ -65,7 +65,7 @@ class RequestDocument(BaseModel):
 
 
 class RequestOptions(BaseModel):
-    """The `vouch` object of a request; what is left out is as configured."""
+    """The `vouch` object of a request. A key that is left out has its configured value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -91,7 +91,7 @@ class RequestOptions(BaseModel):
 
 
 def parse_options(given: Any) -> RequestOptions:
-    """The `vouch` object. Raises `RequestError` with the nearest key for one that does not exist."""
+    """Parses the `vouch` object. For an unknown key, raises `RequestError` that suggests the nearest one."""
     if given is None:
         return RequestOptions()
     if not isinstance(given, Mapping):
@@ -112,7 +112,7 @@ def parse_options(given: Any) -> RequestOptions:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedOptions:
-    """The options of one request over the settings: what counts."""
+    """The options of one request, resolved over the settings."""
 
     settings: Settings
     options: RequestOptions = field(default_factory=RequestOptions)
@@ -121,7 +121,7 @@ class ResolvedOptions:
 
     @property
     def profile(self) -> Profile:
-        """The shape of the reply."""
+        """The profile that shapes the reply."""
         return PROFILES[self.named or self.settings.citation.profile]
 
     @property
@@ -134,35 +134,35 @@ class ResolvedOptions:
 
     @property
     def fail_closed(self) -> bool:
-        """Whether a reply that can't be checked is refused."""
+        """Whether a reply that can't be checked is an error."""
         return _either(self.options.fail_closed, self.settings.verification.fail_closed)
 
     @property
     def deadline(self) -> float:
-        """Seconds for all checking."""
+        """Seconds for all checking of one reply."""
         return _either(self.options.deadline, self.settings.verification.deadline)
 
     @property
     def rounds(self) -> int:
-        """Re-prompts at most."""
+        """The maximum number of re-prompts."""
         return _either(self.options.max_rounds, self.settings.regeneration.max_rounds)
 
     @property
     def on_unsupported(self) -> OnUnsupported:
-        """What becomes of a claim that fails in the end."""
+        """What happens to a claim that still fails at the end."""
         return _either(self.options.on_unsupported, self.settings.regeneration.on_unsupported)
 
     @property
     def correcting(self) -> bool:
-        """Whether a stream is corrected on its way."""
+        """Whether a stream is corrected while it is sent."""
         return _either(self.options.correction, self.settings.streaming.correction) == "prefix"
 
     @property
     def warning(self) -> str:
-        """The marker behind claims that failed; empty, unless somebody wants it.
+        """The warning marker behind claims that failed; empty unless configured or requested.
 
-        A claim that was to be dropped but can't be (a heading) is marked, and so is one that still fails in a
-        stream that is corrected.
+        Dropping and correction mark what they can't fix: a claim that can't be dropped (a heading), and a
+        claim that still fails in a corrected stream.
         """
         if self.options.mark_nonfactual is None and not self.profile.warnings:
             return ""
@@ -170,11 +170,11 @@ class ResolvedOptions:
         return warning or ("" if self.on_unsupported == "keep" and not self.correcting else WARNING)
 
     def pipeline_options(self, reply_format: ReplyFormat) -> Options:
-        """How the reply is revised."""
-        configured, asked = self.settings.regeneration, self.options
+        """The pipeline's options: how the reply is corrected."""
+        configured, options = self.settings.regeneration, self.options
         return Options(
             max_rounds=self.rounds,
-            mode=_either(asked.regeneration, configured.mode),
+            mode=_either(options.regeneration, configured.mode),
             on_unsupported=self.on_unsupported,
             deadline=self.deadline,
             format=reply_format,
@@ -182,7 +182,7 @@ class ResolvedOptions:
         )
 
     def checker(self, model: Model) -> Checker:
-        """Who checks. Raises `RequestError` where there is no checker of that name."""
+        """The checker. Raises `RequestError` where none of that name is configured."""
         name = _either(self.options.checker, self.settings.checker.name)
         if name not in model.checkers:
             raise RequestError(
@@ -192,22 +192,22 @@ class ResolvedOptions:
         return model.checkers[name]
 
     def verifier(self, model: Model, sources: Sources) -> Verifier:
-        """How claims are checked. Raises `RequestError`."""
-        settings, asked = self.settings, self.options
+        """The verifier that checks the claims. Raises `RequestError`."""
+        settings, options = self.settings, self.options
         return Verifier(
             retriever=sources.retriever,
             checker=self.checker(model),
-            extractor=model.extractors.get(_either(asked.granularity, settings.claims.granularity)),
-            top_k=_either(asked.top_k, settings.retrieval.top_k),
+            extractor=model.extractors.get(_either(options.granularity, settings.claims.granularity)),
+            top_k=_either(options.top_k, settings.retrieval.top_k),
             max_claims=settings.verification.max_claims,
-            aggregation=_either(asked.aggregation, settings.claims.aggregation),
-            citations=_either(asked.citations, settings.citation.upstream),
+            aggregation=_either(options.aggregation, settings.claims.aggregation),
+            citations=_either(options.citations, settings.citation.upstream),
             documents=sources.passages,
         )
 
     def policy(self, request: Streaming, model: Model, rendering: Rendering) -> DeliveryPolicy:
-        """What of the reply may leave when. A reply that must not be edited, and one to a client that doesn't
-        stream, waits for its end. Raises `RequestError` where options contradict each other."""
+        """The delivery policy. A reply that must not be edited, or that is not streamed, is sent as a whole.
+        Raises `RequestError` where options contradict each other."""
         mode, correction = self._stream_mode(request, model)
         if mode == "passthrough":
             rendering = replace(rendering, style="none", warning="")
@@ -222,7 +222,7 @@ class ResolvedOptions:
         )
 
     def rendering(self, sources: Sources, url_of: Callable[[Passage], str]) -> Rendering:
-        """How the reply shows."""
+        """How the reply is shown."""
         return Rendering(
             url_of=url_of,
             style=self.style,
@@ -234,9 +234,8 @@ class ResolvedOptions:
     def _stream_mode(self, request: Streaming, model: Model) -> tuple[StreamMode, Correction]:
         """The stream mode, never `auto`, and the correction that goes with it.
 
-        What the request says goes before what is configured: a configured mode or correction that contradicts
-        the request's options does not count. What the operator configured for safety (`fail_closed`,
-        `on_unsupported: drop`) stays.
+        The request takes precedence: a configured mode or correction that contradicts its options is ignored.
+        What the operator configured for safety (`fail_closed`, `on_unsupported: drop`) always holds.
         """
         options = self.options
         self._refuse(
@@ -273,7 +272,7 @@ class ResolvedOptions:
 
 
 class Streaming(Protocol):
-    """What of a request decides when its reply may leave."""
+    """The properties of a request that decide when its reply may be sent."""
 
     @property
     def stream(self) -> bool:
@@ -287,12 +286,12 @@ class Streaming(Protocol):
 
     @property
     def choices(self) -> int:
-        """Replies that are asked for."""
+        """The number of choices requested."""
         ...
 
 
-def _either(asked: T | None, configured: T) -> T:
-    return configured if asked is None else asked
+def _either(requested: T | None, configured: T) -> T:
+    return configured if requested is None else requested
 
 
 async def open_sources(
@@ -301,21 +300,22 @@ async def open_sources(
     options: RequestOptions,
     messages: Sequence[Mapping[str, object]],
 ) -> Sources:
-    """As the request asks, else as configured. `documents` without a word on `evidence` mean those alone.
+    """The sources of evidence that the request asks for, or else the configured ones.
 
-    Raises `RequestError` where they are too long.
+    A request with `documents` but without `evidence` is checked against those documents alone. Raises
+    `RequestError` where the documents are too long.
     """
     mode = options.retrieval or settings.mode
-    asked = options.evidence or ("request" if options.documents else settings.evidence)
-    if asked == "corpus":
+    source = options.evidence or ("request" if options.documents else settings.evidence)
+    if source == "corpus":
         return Sources(context.retrievers[mode])
     documents = await asyncio.to_thread(_documents, options.documents, messages)
     _require_short(documents, settings.max_document_chars)
-    return await _with_documents(context, documents, mode, asked)
+    return await _with_documents(context, documents, mode, source)
 
 
 async def _with_documents(
-    context: AppContext, documents: Sequence[Document], mode: RetrievalMode, asked: EvidenceSource
+    context: AppContext, documents: Sequence[Document], mode: RetrievalMode, source: EvidenceSource
 ) -> Sources:
     corpus = await context.over_documents(documents, mode)
     numbers = {document.id: document.number for document in documents if document.number is not None}
@@ -323,7 +323,7 @@ async def _with_documents(
     for passage in corpus.passages:
         if (number := numbers.get(passage.document_id)) is not None:
             passages[number] = (*passages.get(number, ()), passage)
-    both = asked == "both"
+    both = source == "both"
     retriever = MergedRetriever([corpus.retriever, context.retrievers[mode]]) if both else corpus.retriever
     return Sources(retriever, numbers, passages)
 
@@ -331,10 +331,10 @@ async def _with_documents(
 def _documents(
     given: Sequence[RequestDocument] | None, messages: Sequence[Mapping[str, object]]
 ) -> list[Document]:
-    """Those of `vouch.documents`, or else those that the messages hold."""
+    """The documents in `vouch.documents`, or else those found in the messages."""
     if given is None:
         return list(request_documents(messages))
-    return [document.document(place) for place, document in enumerate(given, 1)]
+    return [document.document(position) for position, document in enumerate(given, 1)]
 
 
 def _require_short(documents: Sequence[Document], limit: int) -> None:
@@ -346,7 +346,7 @@ def _require_short(documents: Sequence[Document], limit: int) -> None:
 
 
 def find_model(models: Mapping[str, Model], name: str | None) -> Model:
-    """The model of that name, the first where none is named. Raises `ModelNotFoundError`."""
+    """The model of that name, or the first where no name is given. Raises `ModelNotFoundError`."""
     if name is None:
         return next(iter(models.values()))
     if name not in models:

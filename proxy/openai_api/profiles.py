@@ -1,11 +1,8 @@
-"""References as the clients of other services look for them.
+"""Profiles: one checked reply in the formats that different clients expect.
 
-Each function takes `references`, as `response.reference_object` makes them.
-
-Profiles: the same checked reply in the dress that another client looks for.
-
-A profile works on the objects that `response.completion` and `stream.Chunks` make. It says which style its
-marks should have, adds and leaves out fields, and may put text of its own behind the content.
+A profile changes the objects that `response.completion` and `stream.Chunks` make. It sets the style of the
+markers, adds and removes fields, and may append a footer to the content. The functions here take `references`
+as `response.reference_object` makes them.
 """
 
 from __future__ import annotations
@@ -20,48 +17,47 @@ from proxy.text.sentences import CITATION
 from proxy.types import CitationStyle, Json, ProfileName
 
 _MAX_POSITION = 1000
-"""The highest number that has a place in `citations`: clients number documents up to a million."""
+"""The highest number that gets a position in `citations`: clients number documents up to a million."""
 
 
 def perplexity_fields(references: Sequence[Json]) -> Json:
     """`citations` and `search_results` of Perplexity's API (docs.perplexity.ai, Sonar API, chat completions).
 
-    Clients take the mark `[n]` for the one at position n - 1. So where numbers are left out, because the
-    client numbered its documents and not all are cited, the places between are empty. Our passages have no
-    `date`.
+    Clients look the marker `[n]` up at index n - 1. So where numbers are missing, because the client numbered
+    its documents and not all are cited, the entries in between are empty. Passages have no `date`.
     """
-    by_number = {one["n"]: one for one in references if one["n"] <= _MAX_POSITION}
+    by_number = {reference["n"]: reference for reference in references if reference["n"] <= _MAX_POSITION}
     numbers = range(1, max(by_number, default=0) + 1)
     results = [_result(by_number[n]) if n in by_number else {"title": "", "url": ""} for n in numbers]
     return {"citations": [result["url"] for result in results], "search_results": results}
 
 
 def open_webui_fields(references: Sequence[Json]) -> Json:
-    """`sources`, for Open WebUI where a reply is not streamed, or the browser asked for it directly."""
+    """`sources` of Open WebUI, for a reply that is not streamed or that the browser requests directly."""
     sources = _sources(references)
     return {"sources": sources} if sources else {}
 
 
 def open_webui_events(references: Sequence[Json]) -> list[Json]:
-    """An event for each source: Open WebUI's server takes them out of the stream and keeps them."""
+    """One event per source: Open WebUI's server takes them out of the stream and stores them."""
     return [{"type": "source", "data": source} for source in _sources(references)]
 
 
 def markdown_footer(content: str, references: Sequence[Json]) -> str:
-    """The list of sources behind a content that has marks; none behind one that may not be touched."""
-    marked = all(CITATION.fullmatch(content, *one["spans"][0]) for one in references)
-    sources = [Source(one["n"], one["title"], one["url"]) for one in references]
+    """The list of sources to append to a content with markers; empty for content that has none."""
+    marked = all(CITATION.fullmatch(content, *reference["spans"][0]) for reference in references)
+    sources = [Source(reference["n"], reference["title"], reference["url"]) for reference in references]
     return footer(content, sources) if marked else ""
 
 
 def _sources(references: Sequence[Json]) -> list[Json]:
     """Sources as Open WebUI keeps them (its docs, "Events"; `Citations.svelte`, `ContentRenderer.svelte`).
 
-    It counts the different `metadata.source` and `metadata.name` to find the one that `[n]` stands for, so
-    each source has one document. What has no address came with the request, where Open WebUI itself had put
-    it: it is in its list already, under the same number.
+    It counts distinct `metadata.source` and `metadata.name` to resolve `[n]`, so each source has one
+    document. A reference without a web address came with the request, from Open WebUI itself: it is in its
+    list already, under the same number.
     """
-    return [_source(one) for one in references if _opens(one["url"])]
+    return [_source(reference) for reference in references if _opens(reference["url"])]
 
 
 def _result(reference: Json) -> Json:
@@ -100,12 +96,16 @@ def _no_footer(_content: str, _references: Sequence[Json]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a reply looks like to one kind of client.
+    """The format of a reply for one kind of client.
 
-    `style` is that of the marks where the request asks for none; without `warnings` nothing stands behind
-    claims that failed, unless the request asks for it. `fields` stand beside `references`, which may be left
-    out, as may our annotations. `events` are the `event` of a chunk each, before the one that finishes. The
-    `footer` ends the content.
+    Attributes:
+        style: the style of the markers where the request asks for none.
+        warnings: whether failed claims get a warning marker; a request can still ask for one.
+        annotations: whether the annotations of Vouch are kept.
+        references: whether `references` is kept.
+        fields: makes the fields beside `references`.
+        events: makes events; each becomes the `event` of a chunk before the finish chunk.
+        footer: makes the text that is appended to the content.
     """
 
     style: CitationStyle | None = None
@@ -117,14 +117,14 @@ class Profile:
     footer: Callable[[str, Sequence[Json]], str] = _no_footer
 
     def whole(self, completion: Json) -> Json:
-        """A `chat.completion` in this dress. Of several choices each has its own footer and fields; those at
-        the top are the first's."""
+        """A `chat.completion` in this profile. With several choices, each has its own footer and fields; the
+        fields at the top are those of the first."""
         choices = [self._choice(choice, completion["references"]) for choice in completion["choices"]]
-        return {**self._dressed(completion), "choices": choices}
+        return {**self._with_fields(completion), "choices": choices}
 
     def streamed(self, chunks: Iterable[Json], content: str) -> Iterator[Json]:
-        """The last chunks of a choice, of which the very last finishes it, in this dress. `content` is all of
-        the choice's, whenever it was sent."""
+        """The last chunks of a choice in this profile, ending with the finish chunk. `content` is the whole
+        content of the choice, whenever it was sent."""
         for chunk in chunks:
             yield from self._finish(chunk, content) if "references" in chunk else [chunk]
 
@@ -132,32 +132,32 @@ class Profile:
         choice, references = chunk["choices"][0], chunk["references"]
         events = self.events(references) if choice["index"] == 0 else []
         footer = self.footer(content, references)
-        last = {**choice, "delta": self._said(choice["delta"], references)}
+        last = {**choice, "delta": self._message(choice["delta"], references)}
         return [
-            *(_chunk(chunk, {}) | {"event": event} for event in events),
-            *([_chunk(chunk, {"content": footer})] if footer else []),
-            {**self._dressed(chunk), "choices": [last]},
+            *(_chunk_like(chunk, {}) | {"event": event} for event in events),
+            *([_chunk_like(chunk, {"content": footer})] if footer else []),
+            {**self._with_fields(chunk), "choices": [last]},
         ]
 
     def _choice(self, choice: Json, references: Sequence[Json]) -> Json:
         own = choice.get("references", references)
-        message = self._said(choice["message"], own)
+        message = self._message(choice["message"], own)
         content = message.get("content")
         if isinstance(content, str):
             message["content"] = content + self.footer(content, own)
-        return {**(self._dressed(choice) if "references" in choice else choice), "message": message}
+        return {**(self._with_fields(choice) if "references" in choice else choice), "message": message}
 
-    def _dressed(self, holder: Json) -> Json:
-        """What carries references, with the fields beside them."""
+    def _with_fields(self, holder: Json) -> Json:
+        """The object that holds `references`, with the profile's fields beside them."""
         kept = {key: value for key, value in holder.items() if self.references or key != "references"}
         return {**kept, **self.fields(holder["references"])}
 
-    def _said(self, message: Json, references: Sequence[Json]) -> Json:
-        """A message or delta. Annotations of the upstream's own stay."""
+    def _message(self, message: Json, references: Sequence[Json]) -> Json:
+        """A message or delta. The upstream's own annotations stay."""
         if self.annotations:
             return dict(message)
         ours = {reference["url"] for reference in references}
-        theirs = [one for one in message.get("annotations") or () if _url(one) not in ours]
+        theirs = [each for each in message.get("annotations") or () if _url(each) not in ours]
         bare = {key: value for key, value in message.items() if key != "annotations"}
         return {**bare, "annotations": theirs} if theirs else bare
 
@@ -178,13 +178,13 @@ PROFILES: Mapping[ProfileName, Profile] = {
 
 
 def choose_profile(
-    asked: ProfileName | None, header: str | None, alias: ProfileName | None
+    requested: ProfileName | None, header: str | None, alias: ProfileName | None
 ) -> ProfileName | None:
-    """The profile that a request names: in its body, else in its header, else behind the model's name; None
-    where it names none. Raises `RequestError` for a header that is no profile's name."""
+    """The profile that a request names in its body, else in its header, else behind the model's name; None
+    where it names none. Raises `RequestError` where the header names no known profile."""
     given = (header or "").strip()
-    if asked is not None or not given:
-        return asked or alias
+    if requested is not None or not given:
+        return requested or alias
     named = _named(given)
     if named is None:
         near = difflib.get_close_matches(given, PROFILES, n=1, cutoff=0.5)
@@ -204,7 +204,7 @@ def _named(text: str) -> ProfileName | None:
     return next((name for name in PROFILES if name == text), None)
 
 
-def _chunk(like: Json, delta: Json) -> Json:
+def _chunk_like(like: Json, delta: Json) -> Json:
     """Another chunk of the same stream and choice."""
     choice = {"index": like["choices"][0]["index"], "delta": delta, "finish_reason": None}
     return {**{key: like[key] for key in _ENVELOPE if key in like}, "choices": [choice]}

@@ -1,4 +1,4 @@
-"""`/v1/references/{id}`: a passage as JSON for programs, as a page for people."""
+"""`/v1/references/{id}`: a passage as JSON for programs, or as an HTML page for people."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def passage_object(passage: Passage) -> Json:
 
 
 def passage_page(passage: Passage) -> str:
-    """A page with the passage and, where its document has an address, a link there."""
+    """An HTML page with the passage and, where its document has a URL, a link to it."""
     url = escape(passage.url)
     opens = urlsplit(passage.url).scheme.lower() in ("http", "https")
     return _PAGE.format(

@@ -33,7 +33,7 @@ class Serializer(Protocol):
         """What comes before anything else."""
         ...
 
-    def event(self, happened: StreamEvent) -> Iterable[bytes]:
+    def event(self, stream_event: StreamEvent) -> Iterable[bytes]:
         """What to send for one event."""
         ...
 

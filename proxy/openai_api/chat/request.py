@@ -1,4 +1,4 @@
-"""The body of a `/v1/chat/completions` request, parsed and cleaned of what Vouch put into earlier replies."""
+"""Parses the body of a `/v1/chat/completions` request and removes what Vouch added to earlier replies."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MAX_CHOICES = 128
 """OpenAI's own limit of `n`."""
 
 UNCHECKED = "-raw"
-"""Suffix of the alias under which a model answers unchecked."""
+"""Suffix of the model alias whose replies are unchecked."""
 
 OURS = ("annotations", "references", "verification", "citations", "search_results", "sources")
-"""Fields of an assistant message that we put there, or that clients keep there for us."""
+"""Fields of an assistant message that Vouch adds, or in which clients store what it added."""
 
 
 WarningsOf = Callable[[RequestOptions], Sequence[str]]
@@ -37,7 +37,7 @@ WarningsOf = Callable[[RequestOptions], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A chat request, understood. `model` is the client's name for it, without suffixes."""
+    """A parsed chat request. `model` is the model's name without suffixes."""
 
     chat: Chat
     model: str | None
@@ -47,18 +47,18 @@ class ChatRequest:
     format: ReplyFormat
     options: RequestOptions
     profile: ProfileName | None = None
-    """The profile that it names: in its options, in a header, or behind the model's name."""
+    """The profile named in the options, in a header, or behind the model's name."""
 
     @property
     def choices(self) -> int:
-        """Replies that are asked for."""
+        """The number of choices requested."""
         n: int = self.chat.body.get("n") or 1
         return n
 
     @property
     def editable(self) -> bool:
-        """Whether the reply's text may be edited: not where a program reads it (JSON), nor beside the
-        log-probabilities of its tokens."""
+        """Whether the reply's text may be edited: not if it is JSON, which a program reads, nor if it comes
+        with log-probabilities of its tokens."""
         return self.format != "json" and not self.chat.body.get("logprobs")
 
 
@@ -80,10 +80,10 @@ def parse_body(body: bytes) -> Json:
 def parse_chat(
     body: Json, api_key: str | None = None, warnings: WarningsOf | None = None, profile: str | None = None
 ) -> ChatRequest:
-    """A chat request out of its body. Raises `RequestError` that names the parameter.
+    """Parses a chat request. Raises `RequestError` that names the parameter.
 
-    `warnings` gives, for the request's options, the warning markers that may stand behind claims in the
-    assistant's turns; `profile` is the value of the header that may name one.
+    `warnings` returns, for the request's options, the warning markers that may stand behind claims in earlier
+    assistant messages. `profile` is the value of the header that may name a profile.
     """
     options = parse_options(body.get("vouch"))
     known = warnings(options) if warnings else ()
@@ -95,8 +95,8 @@ def parse_chat(
     if n is not None and not 1 <= n <= MAX_CHOICES:
         raise RequestError(f"`n` must be from 1 to {MAX_CHOICES}.", param="n")
     name, unchecked, alias = _named(model)
-    ours = ("vouch",) if unchecked else _NOT_FORWARDED
-    forwarded = {key: value for key, value in body.items() if key not in ours}
+    removed = ("vouch",) if unchecked else _NOT_FORWARDED
+    forwarded = {key: value for key, value in body.items() if key not in removed}
     forwarded["messages"] = [clean(message, known) for message in messages]
     return ChatRequest(
         chat=Chat(forwarded, question=question(messages), api_key=api_key),
@@ -111,7 +111,7 @@ def parse_chat(
 
 
 def _named(model: str | None) -> tuple[str | None, bool, ProfileName | None]:
-    """A model's name without its suffixes; whether it is the unchecked alias; the profile it names."""
+    """The model's name without suffixes, whether it is the unchecked alias, and the profile it names."""
     if not model:
         return None, False, None
     named, profile = split_alias(model)
@@ -120,11 +120,11 @@ def _named(model: str | None) -> tuple[str | None, bool, ProfileName | None]:
 
 
 def clean(message: Json, warnings: Sequence[str] = ()) -> Json:
-    """A message as the upstream shall see it: an assistant's turn without what we added to it."""
+    """The message for the upstream: an assistant message without what Vouch added to it."""
     if message.get("role") != "assistant":
         return message
-    kept = _without_ours(message)
-    if kept.get("refusal", "") is None:  # replies say so for the schema's sake
+    kept = _without_added_fields(message)
+    if kept.get("refusal", "") is None:  # replies have the field because the schema requires it
         del kept["refusal"]
     content = kept.get("content")
     if isinstance(content, str):
@@ -135,21 +135,27 @@ def clean(message: Json, warnings: Sequence[str] = ()) -> Json:
 
 
 def _bare_parts(parts: list[Any], warnings: Sequence[str]) -> list[Any]:
-    """The parts, whose texts are one text: a client may have kept a stream's pieces as they came.
+    """The content parts, cleaned as one text, since a client may store each piece of a stream as a part.
 
-    One that was ours alone is left out: some upstreams refuse empty ones.
+    A part that held nothing but what Vouch added is left out: some upstreams refuse empty parts.
     """
     texts = iter(bare([part["text"] for part in parts if _is_text(part)], warnings))
-    shown = [({**_without_ours(part), "text": next(texts)} if _is_text(part) else part) for part in parts]
-    return [now for now, part in zip(shown, parts, strict=True) if now == part or now.get("text") != ""]
+    shown = [
+        ({**_without_added_fields(part), "text": next(texts)} if _is_text(part) else part) for part in parts
+    ]
+    return [
+        cleaned
+        for cleaned, part in zip(shown, parts, strict=True)
+        if cleaned == part or cleaned.get("text") != ""
+    ]
 
 
-def _without_ours(value: Json) -> Json:
+def _without_added_fields(value: Json) -> Json:
     return {key: field for key, field in value.items() if key not in OURS}
 
 
 def question(messages: list[Json]) -> str:
-    """The plain text of the last user turn; parts that are no text (images, audio) are left out."""
+    """The plain text of the last user message, without parts that are not text (images, audio)."""
     for message in reversed(messages):
         if message.get("role") == "user":
             content = message.get("content")
@@ -184,7 +190,7 @@ def _wants_json(body: Json) -> bool:
 
 
 def _refuse_lone_surrogates(tree: Json) -> None:
-    """JSON can spell half a character ("\\ud800"), which no upstream could be sent."""
+    """JSON can contain half of a surrogate pair ("\\ud800"), which can't be encoded for an upstream."""
     try:
         json.dumps(tree, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -203,12 +209,12 @@ _KINDS: dict[type[Any], str] = {
 
 
 def kind_of(value: Any) -> str:
-    """What a value is called in messages."""
+    """The name of a value's type in error messages."""
     return _KINDS.get(type(value), type(value).__name__)
 
 
 def expect(value: Any, kind: type[T], param: str) -> T:
-    """The value. Raises `RequestError` where it is of another kind."""
+    """The value. Raises `RequestError` where it has another type."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise RequestError(f"`{param}` must be {_KINDS[kind]}, not {kind_of(value)}.", param=param)
     return value
@@ -228,7 +234,7 @@ def required(item: Json, key: str, kind: type[T], param: str) -> T:
 
 
 def chosen(value: Any, known: dict[str, T], param: str) -> T:
-    """What `value` stands for. Raises `RequestError` that lists what there is."""
+    """The entry of `known` under `value`. Raises `RequestError` that lists the known values."""
     if isinstance(value, str) and value in known:
         return known[value]
     message = f"`{param}` is {value!r}; Vouch takes {', '.join(known)} here."

@@ -1,4 +1,4 @@
-"""What became of a chat, as a chat completion."""
+"""Builds a `chat.completion` object from an answer of the engine."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _GAP = " … "
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice, ready for the wire. `content` may be cut at `cuts` without splitting a mark; it is no
-    string only where the upstream's was none."""
+    """One choice, ready for the wire. Cutting `content` at `cuts` never splits a marker. `content` is a
+    string unless the upstream's was not."""
 
     raw: Json
     content: Any
@@ -38,7 +38,7 @@ class Choice:
 
 
 def choices(answer: Answer) -> list[Choice]:
-    """The choices of an answer as the client gets them; unchecked ones are as the upstream wrote them."""
+    """The choices of an answer as the client gets them; unchecked choices are unchanged."""
     if not answer.outcomes:
         return [_unchecked(draft) for draft in answer.reply.drafts]
     return [choice(outcome, answer.rendering) for outcome in answer.outcomes]
@@ -66,10 +66,10 @@ def choice(outcome: Outcome, rendering: Rendering) -> Choice:
 
 
 def completion(answer: Answer, rendered: list[Choice]) -> Json:
-    """A `chat.completion`: all that the upstream sent, with the choices checked, references, verification.
+    """A `chat.completion`: the upstream's object with the checked choices, references and verification.
 
-    With several choices each carries its own references and verification, numbered on its own; those at
-    the top are the first's.
+    With several choices, each has its own references and verification, with its own numbering; those at the
+    top are those of the first choice.
     """
     several = len(rendered) > 1
     return {
@@ -77,51 +77,51 @@ def completion(answer: Answer, rendered: list[Choice]) -> Json:
         "created": int(time.time()),
         **answer.reply.raw,
         "object": "chat.completion",
-        "choices": [_choice_object(index, one, several) for index, one in enumerate(rendered)],
+        "choices": [_choice_object(index, choice, several) for index, choice in enumerate(rendered)],
         "usage": usage(answer),
         "references": rendered[0].references,
         "verification": rendered[0].verification,
     }
 
 
-def message_fields(one: Choice) -> Json:
-    """What the upstream's message held beside its content. Its own annotations are left out where the text
-    was touched: their offsets no longer hold."""
-    message = one.raw.get("message") or {}
-    touched = one.content != message.get("content")
+def message_fields(choice: Choice) -> Json:
+    """The fields of the upstream's message beside its content. Its own annotations are left out where the
+    content was changed, since their offsets no longer fit."""
+    message = choice.raw.get("message") or {}
+    touched = choice.content != message.get("content")
     dropped = {"role", "content", "annotations"} if touched else {"role", "content"}
     return {key: value for key, value in message.items() if key not in dropped}
 
 
-def _choice_object(index: int, one: Choice, several: bool) -> Json:
-    fields = message_fields(one)
-    annotations = [*(fields.pop("annotations", None) or []), *one.annotations]
+def _choice_object(index: int, choice: Choice, several: bool) -> Json:
+    fields = message_fields(choice)
+    annotations = [*(fields.pop("annotations", None) or []), *choice.annotations]
     message = {
         "role": "assistant",
-        "content": one.content,
+        "content": choice.content,
         "refusal": None,
         **fields,
         "annotations": annotations,
     }
-    own = {"references": one.references, "verification": one.verification} if several else {}
-    return {**one.raw, "index": index, "message": message, "logprobs": logprobs(one), **own}
+    own = {"references": choice.references, "verification": choice.verification} if several else {}
+    return {**choice.raw, "index": index, "message": message, "logprobs": logprobs(choice), **own}
 
 
-def logprobs(one: Choice) -> Json | None:
-    """The upstream's, with every field that clients count on."""
-    given = one.raw.get("logprobs")
+def logprobs(choice: Choice) -> Json | None:
+    """The upstream's log-probabilities, with every field that clients require."""
+    given = choice.raw.get("logprobs")
     return {"content": None, "refusal": None, **given} if given else None
 
 
 def usage(answer: Answer) -> Json:
-    """The usage of the call that wrote the text, as its provider gave it, and of verification."""
+    """The usage of the call that wrote the text, as its provider reported it, and that of verification."""
     written_first = answer.writing == answer.reply.usage
     base = answer.reply.raw.get("usage") if written_first else None
     return {**(base or usage_object(answer.writing)), "verification": usage_object(answer.verification)}
 
 
 def annotation(reference: Reference) -> Json:
-    """OpenAI's `url_citation`, over the reference's first mark."""
+    """OpenAI's `url_citation`, whose span is the reference's first marker."""
     start, end = reference.spans[0]
     return {
         "type": "url_citation",
@@ -136,8 +136,7 @@ def annotation(reference: Reference) -> Json:
 
 
 def reference_object(reference: Reference) -> Json:
-    """An entry of `references`. Of several passages of one document the texts and quotes stand one after the
-    other."""
+    """An entry of `references`. The texts and quotes of several passages of one document are joined."""
     passage = reference.evidence[0].passage
     return {
         "n": reference.n,
@@ -146,15 +145,15 @@ def reference_object(reference: Reference) -> Json:
         "section": passage.section,
         "url": reference.url,
         "text": _text(reference),
-        "quote": _GAP.join(one.quote for one in reference.evidence),
+        "quote": _GAP.join(evidence.quote for evidence in reference.evidence),
         "highlights": [list(span) for span in _highlights(reference.evidence)],
-        "score": max(_score(one) for one in reference.evidence),
+        "score": max(_score(evidence) for evidence in reference.evidence),
         "spans": [list(span) for span in reference.spans],
     }
 
 
 def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregation) -> Json:
-    """`verification`: the verdict on each claim of the content, and how the attempts before it fared."""
+    """`verification`: the verdict on each claim of the content, and the failed claims of each attempt."""
     attempt = outcome.answer
     verdicts = [part.verdict for finding in attempt.findings for part in finding.parts or (finding,)]
     dropped = [finding.claim.text for finding in outcome.attempts[outcome.best].nonfactual]
@@ -176,8 +175,8 @@ def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregatio
 
 
 def _claim_object(located: Located) -> Json:
-    """A claim at its place, with its parts where it was taken apart, and what became of the citations that
-    the upstream had put there."""
+    """A claim at its place in the content, with its parts if it was split, and which of the upstream's
+    citations for it were kept, dropped or added."""
     finding, offset = located.finding, located.start - located.finding.claim.start
     theirs, ours = set(finding.claim.cited), set(located.references)
     citations = {
@@ -211,19 +210,19 @@ def _part_object(part: Finding, offset: int) -> Json:
 
 
 def _text(reference: Reference) -> str:
-    return "\n\n".join(one.passage.text for one in reference.evidence)
+    return "\n\n".join(evidence.passage.text for evidence in reference.evidence)
 
 
 def _highlights(evidence: Sequence[Evidence]) -> Iterator[tuple[int, int]]:
-    """In the quotes as they stand one after the other."""
+    """The spans of the highlights in the joined quotes."""
     offset = 0
-    for one in evidence:
-        yield from ((start + offset, end + offset) for start, end in one.highlights)
-        offset += len(one.quote) + len(_GAP)
+    for item in evidence:
+        yield from ((start + offset, end + offset) for start, end in item.highlights)
+        offset += len(item.quote) + len(_GAP)
 
 
 def _failed(finding: Finding) -> Json:
-    """A nonfactual claim with the best of the passages that decided it."""
+    """A nonfactual claim with the best passage that decided it."""
     nearest = finding.decisive
     passage = nearest.passage if nearest else None
     return {
@@ -242,8 +241,8 @@ def _failed(finding: Finding) -> Json:
 
 
 def _missing(finding: Finding, nearest: Evidence | None) -> list[str]:
-    """The words of a failed claim that its nearest passage does not bear out; of one that was taken apart,
-    the parts that failed."""
+    """The words of a failed claim that its nearest passage does not support; for a split claim, the failed
+    parts."""
     if finding.parts:
         return [part.claim.plain for part in finding.parts if part.verdict.nonfactual]
     spans = nearest.judgement.missing if nearest and nearest.judgement else ()

@@ -1,4 +1,4 @@
-"""A chat completion as the wire has it: whole, or as a stream of `chat.completion.chunk` events."""
+"""Writes a chat completion to the wire: as one object, or as a stream of `chat.completion.chunk` events."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _REPLY = frozenset({"id", "object", "created", "model", "choices", "usage"})
 
 
 def event(data: Json) -> bytes:
-    """One event. JSON has no raw line breaks, so that it is one line always."""
+    """One server-sent event. JSON has no raw line breaks, so it is always one line."""
     return b"data: " + dumps(data) + b"\n\n"
 
 
 @dataclass(slots=True)
 class ChatSerializer:
-    """Writes a checked reply as `/v1/chat/completions` has it, shaped by a profile.
+    """Serialises a checked reply for `/v1/chat/completions`, shaped by a profile.
 
-    `choices` is how many replies were asked for.
+    `choices` is the number of choices requested.
     """
 
     chunks: Chunks
@@ -49,12 +49,12 @@ class ChatSerializer:
         return self.profile.whole(completion(answer, choices(answer)))
 
     def start(self) -> Iterator[bytes]:
-        """The role of each choice."""
+        """A role chunk per choice."""
         return map(event, self.chunks.role(self.choices))
 
-    def event(self, happened: StreamEvent) -> Iterator[bytes]:
-        """A chunk for each event; for the answer, all that was not sent yet."""
-        return map(event, self._chunks(happened))
+    def event(self, stream_event: StreamEvent) -> Iterator[bytes]:
+        """A chunk per event; for the answer, everything that was not sent yet."""
+        return map(event, self._chunks(stream_event))
 
     def heartbeat(self) -> Iterator[bytes]:
         """A chunk with an empty delta."""
@@ -68,8 +68,8 @@ class ChatSerializer:
         """`[DONE]`."""
         yield DONE
 
-    def _chunks(self, happened: StreamEvent) -> Iterator[Json]:
-        match happened:
+    def _chunks(self, stream_event: StreamEvent) -> Iterator[Json]:
+        match stream_event:
             case TextEvent(index, text):
                 self._sent[index] = self._sent.get(index, 0) + len(text)
                 yield self.chunks.piece(index, text)
@@ -79,7 +79,7 @@ class ChatSerializer:
             case ProgressEvent(index, checked):
                 yield self.chunks.progress(index, checked)
             case Answer():
-                yield from self._last(happened)
+                yield from self._last(stream_event)
 
     def _last(self, answer: Answer) -> Iterator[Json]:
         for index, choice in enumerate(choices(answer)):
@@ -92,7 +92,7 @@ class ChatSerializer:
 
 @dataclass(frozen=True, slots=True)
 class UncheckedChatSerializer:
-    """Writes a reply that nobody checks as its upstream sent it."""
+    """Serialises an unchecked reply as the upstream sent it."""
 
     include_usage: bool
 
@@ -104,10 +104,10 @@ class UncheckedChatSerializer:
         """Nothing."""
         return iter(())
 
-    def event(self, happened: StreamEvent) -> Iterator[bytes]:
-        """The upstream's own chunk; one with the usage alone goes to clients that asked for it."""
-        if isinstance(happened, ReplyChunk) and (happened.raw.get("choices") or self.include_usage):
-            yield event(happened.raw)
+    def event(self, stream_event: StreamEvent) -> Iterator[bytes]:
+        """The upstream's own chunk. A chunk with usage alone is sent only if the client asked for it."""
+        if isinstance(stream_event, ReplyChunk) and (stream_event.raw.get("choices") or self.include_usage):
+            yield event(stream_event.raw)
 
     def heartbeat(self) -> Iterator[bytes]:
         """Nothing."""
@@ -130,18 +130,18 @@ class Chunks:
     id: str = field(default_factory=new_id)
     created: int = field(default_factory=lambda: int(time.time()))
     usage: bool = False
-    """Whether the client asked for usage: each chunk but the last then says `null`."""
+    """Whether the client asked for usage: then `usage` is `null` in each chunk but the last."""
 
     def role(self, n: int = 1) -> list[Json]:
         """The first chunk of each choice."""
         return [self._chunk(index, {"role": "assistant", "content": ""}) for index in range(n)]
 
     def heartbeat(self) -> Json:
-        """A chunk that says nothing. Not an SSE comment: those break clients."""
+        """A chunk with an empty delta. An SSE comment would break some clients."""
         return self._chunk(0, {})
 
     def progress(self, index: int, claims: int) -> Json:
-        """A chunk that says nothing but how many claims are checked by now."""
+        """A chunk with an empty delta and the number of claims checked so far."""
         return {**self._chunk(index, {}), "progress": {"checked": claims}}
 
     def piece(self, index: int, content: str) -> Json:
@@ -153,10 +153,11 @@ class Chunks:
         return self._chunk(index, fields)
 
     def rest(self, index: int, choice: Choice, reply: Json, sent: int | None = None) -> Iterator[Json]:
-        """What of a choice is still to be said once it is known; last the finish chunk, with all about it.
+        """The chunks of a finished choice that were not sent yet; the finish chunk, with its references and
+        verification, comes last.
 
-        The content comes in pieces that end at claims. `sent` are the characters of it that have gone out
-        already, with all other fields; None where nothing has.
+        The content is sent in pieces that end at claims. `sent` is the number of characters sent already,
+        with all other fields; None where nothing was sent.
         """
         fields = message_fields(choice)
         annotations = [*(fields.pop("annotations", None) or []), *choice.annotations]
@@ -171,7 +172,9 @@ class Chunks:
         for piece in _pieces(whole, choice.cuts, sent or 0):
             yield self._chunk(index, {"content": piece}, **counted)
         if calls and sent is None:
-            yield self._chunk(index, {"tool_calls": [{"index": at, **call} for at, call in enumerate(calls)]})
+            yield self._chunk(
+                index, {"tool_calls": [{"index": position, **call} for position, call in enumerate(calls)]}
+            )
         finish = self._chunk(
             index,
             {"annotations": annotations},

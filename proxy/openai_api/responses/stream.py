@@ -185,9 +185,9 @@ class ResponseSerializer:
         """That there is a response."""
         return map(event, self.chunks.start())
 
-    def event(self, happened: StreamEvent) -> Iterator[bytes]:
-        """What happened; for the answer, all that was not sent yet."""
-        return map(event, self._events(happened))
+    def event(self, stream_event: StreamEvent) -> Iterator[bytes]:
+        """What stream_event; for the answer, all that was not sent yet."""
+        return map(event, self._events(stream_event))
 
     def heartbeat(self) -> Iterator[bytes]:
         """An event that says nothing new."""
@@ -201,10 +201,10 @@ class ResponseSerializer:
         """Nothing: the last event says that it is the last."""
         return iter(())
 
-    def _events(self, happened: StreamEvent) -> list[Json]:
-        match happened:
+    def _events(self, stream_event: StreamEvent) -> list[Json]:
+        match stream_event:
             case Answer():
-                return self.chunks.finish(choices(happened)[0], happened)
+                return self.chunks.finish(choices(stream_event)[0], stream_event)
             case ReplyChunk(deltas):
                 return [sent for delta in deltas if delta.index == 0 for sent in self._delta(delta)]
             case TextEvent(0, text):
