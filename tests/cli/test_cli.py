@@ -118,7 +118,7 @@ def test_wrong_paths_are_one_clear_line(tmp_path: Path) -> None:
 
 def test_an_unknown_setting_is_one_clear_line(tmp_path: Path) -> None:
     done = vouch("serve", folder=tmp_path, VOUCH_SERVER__PROT="1")
-    assert "unknown key 'server.prot'; did you mean 'port'?" in one_line(done)
+    assert "VOUCH_SERVER__PROT (server.prot) is an unknown key; did you mean 'port'?" in one_line(done)
 
 
 def test_modes_that_contradict_each_other_refuse_to_start(tmp_path: Path, example_index: Path) -> None:
