@@ -1,6 +1,6 @@
-"""What Vouch adds to a reply, removed again when the reply comes back in a conversation.
+"""Removes what Vouch added to a reply when the reply comes back in a conversation.
 
-The footer, a list of sources for clients that show nothing but text, is written here too.
+It also writes the footer: a list of sources for clients that show nothing but text.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from proxy.text.markdown import Span, blocks
 _HEAD = "\n\n---\n\n"
 _ENTRY = re.compile(r"- \[(\d{1,3})\] (?:\[[^\[\]\n]+\]\([^\s()]+\)|[^\[\]\n]+)")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$&]")
-_MARK = re.compile(r"\[{1,2}(\d{1,3})\]")
+_MARKER = re.compile(r"\[{1,2}(\d{1,3})\]")
 _MAX_NUMBER = 999
-"""The highest that is known as a mark when it comes back."""
+"""The highest number that is recognised as a marker when a reply comes back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A line of the list: the number of its marks, and where its title leads, if a browser can open that."""
+    """A line of the footer. Its title links to `url` where a browser can open that."""
 
     n: int
     title: str
@@ -33,10 +33,10 @@ class Source:
 
 
 def footer(content: str, sources: Sequence[Source]) -> str:
-    """What stands behind `content`, whose marks are those of all the sources: a ruler and a list.
+    """The footer for `content`, which has a marker for each source: a ruler and a list.
 
-    Empty where there is nothing to list, and where a list would not be one, or would change how the content
-    is read: behind code that was never closed.
+    Empty where there are no sources, and where Markdown would not read the footer as a list or would read the
+    content differently (after an unclosed code block).
     """
     if not sources or max(source.n for source in sources) > _MAX_NUMBER:
         return ""
@@ -46,10 +46,10 @@ def footer(content: str, sources: Sequence[Source]) -> str:
 
 
 def footer_span(text: str) -> Span | None:
-    """Where our footer stands in a text that has come back, or None.
+    """The span of the footer in a text that came back, or None.
 
-    It ends the text, but for white space, and lists exactly the numbers that are marked above. So a list
-    that the model itself wrote in the very same form stays, unless it is of the same numbers as our marks.
+    A footer ends the text, apart from white space, and lists exactly the numbers of the markers above. A list
+    of the same form that the model wrote stays, unless it has exactly these numbers.
     """
     start = text.rfind(_HEAD)
     if start < 0:
@@ -68,31 +68,31 @@ def _entry(source: Source) -> str:
 
 
 def _entity(special: re.Match[str]) -> str:
-    """Not a backslash before it: `\\[` begins a formula."""
+    """The character as an entity. A backslash would not do: `\\[` begins a formula."""
     return f"&#{ord(special.group())};"
 
 
 def _marked(text: str) -> set[int]:
-    """The numbers of the marks that stand as citations."""
-    found = (_MARK.match(text, *span) for run in marks(text) for span in run.each)
-    return {int(mark.group(1)) for mark in found if mark}
+    """The numbers of the citation markers."""
+    markers = (_MARKER.match(text, *span) for run in marks(text) for span in run.each)
+    return {int(marker.group(1)) for marker in markers if marker}
 
 
 _RETURN = re.compile(r"\r(?=\n)")
 
 
-def bare(parts: Sequence[str], signs: Sequence[str] = ()) -> list[str]:
-    """The parts of one text without what we added to it: signs behind claims, the footer, marks.
+def bare(parts: Sequence[str], warnings: Sequence[str] = ()) -> list[str]:
+    """The parts of one text without what Vouch added: warning markers behind claims, the footer, markers.
 
-    Nothing else is changed: whatever a client did to the text itself (line ends, white space at its end)
-    stays. With the text in one part, as it was sent, what is left is the draft, byte for byte, unless that
-    has a sign of its own behind a claim, or ends in a list that looks like our footer and lists our marks.
+    Nothing else changes: a client's own edits (line ends, white space at the end) stay. A text in one part,
+    as it was sent, becomes the draft again, byte for byte, unless the draft itself has a warning marker
+    behind a claim, or ends in a list that looks like the footer and has the numbers of its markers.
     """
     text = "".join(parts)
     returns = [match.start() - index for index, match in enumerate(_RETURN.finditer(text))]
     spans = [
         (start + bisect_left(returns, start), end + bisect_left(returns, end))
-        for start, end in _ours(_RETURN.sub("", text), signs)
+        for start, end in _added_spans(_RETURN.sub("", text), warnings)
     ]
     if not spans:
         return list(parts)
@@ -102,33 +102,33 @@ def bare(parts: Sequence[str], signs: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def _ours(text: str, signs: Sequence[str]) -> list[Span]:
-    """The spans of what is ours in a text with single line feeds, in order, disjoint."""
+def _added_spans(text: str, warnings: Sequence[str]) -> list[Span]:
+    """The spans that Vouch added to a text with plain line feeds, in order, disjoint."""
     spans: list[Span] = []
-    for sign in signs:
-        left = _without(text, spans)
-        if sign and sign in left:
-            spans = _with(spans, _sign_spans(left, sign))
-    left = _without(text, spans)
-    end = footer_span(left)
+    for warning in warnings:
+        remaining = _without(text, spans)
+        if warning and warning in remaining:
+            spans = _with(spans, _warning_spans(remaining, warning))
+    remaining = _without(text, spans)
+    end = footer_span(remaining)
     if end is not None:
         spans = _with(spans, [end])
-        left = left[: end[0]]
-    return _with(spans, [(run.start, run.end) for run in marks(left)])
+        remaining = remaining[: end[0]]
+    return _with(spans, [(run.start, run.end) for run in marks(remaining)])
 
 
-def _sign_spans(text: str, sign: str) -> list[Span]:
-    """The signs that stand behind claims, or the marks of claims, of the text as it is without either."""
-    signs = [(match.start(), match.end()) for match in re.finditer(re.escape(sign), text)]
-    unsigned = _without(text, signs)
-    runs = [(run.start, run.end) for run in marks(unsigned)]
-    removed = _with(signs, runs)
+def _warning_spans(text: str, warning: str) -> list[Span]:
+    """The spans of warning markers that stand directly behind a claim or behind its citation markers."""
+    warnings = [(match.start(), match.end()) for match in re.finditer(re.escape(warning), text)]
+    unwarned = _without(text, warnings)
+    runs = [(run.start, run.end) for run in marks(unwarned)]
+    removed = _with(warnings, runs)
     ends = {claim.end for claim in segment(_without(text, removed))}
-    return [span for span, place in zip(signs, _places(signs, removed), strict=True) if place in ends]
+    return [span for span, place in zip(warnings, _places(warnings, removed), strict=True) if place in ends]
 
 
 def _places(spans: Sequence[Span], removed: Sequence[Span]) -> Iterator[int]:
-    """Where each of the spans, all of them removed, stood in what is left."""
+    """The position of each span in the text that remains once all of `removed` is gone."""
     gone = index = 0
     for start, _ in spans:
         while index < len(removed) and removed[index][1] <= start:
@@ -139,7 +139,7 @@ def _places(spans: Sequence[Span], removed: Sequence[Span]) -> Iterator[int]:
 
 
 def _with(spans: Sequence[Span], added: Iterable[Span]) -> list[Span]:
-    """The spans and what was found in the text without them, as spans of the text with them."""
+    """The spans together with `added`, which are spans of the text without them; all in the full text."""
     moved, gone, index = list(spans), 0, 0
     for start, end in added:
         edges = []
@@ -153,7 +153,7 @@ def _with(spans: Sequence[Span], added: Iterable[Span]) -> list[Span]:
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
-    """Sorted spans, those that touch as one."""
+    """Sorted spans, with those that touch merged."""
     held: Span | None = None
     for span in spans:
         if held is not None and span[0] <= held[1]:
@@ -167,7 +167,7 @@ def _joined(spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def _within(spans: Iterable[Span], start: int, end: int) -> list[Span]:
-    """The spans as far as they lie from `start` to `end`, counted from there."""
+    """The parts of the spans between `start` and `end`, relative to `start`."""
     return [
         (max(left, start) - start, min(right, end) - start)
         for left, right in spans

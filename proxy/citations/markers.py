@@ -1,8 +1,8 @@
-"""Citation markers in a draft: found, removed, and read.
+"""Finds, removes and reads citation markers in a text.
 
-Vouch's own markers come back in a conversation; an upstream writes some of its own. Markers that are part of
-a sentence name a document too: `According to [1]`, `(see [2])`. What an answer cites is read as the documents
-that it names behind each of its claims.
+Vouch's own markers come back in a conversation, and an upstream writes markers of its own. A marker can be
+part of a sentence: `According to [1]`, `(see [2])`. `assign` gives each claim of an answer the document
+numbers that the answer cites for it.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ _CONTENT_WORDS = frozenset(
 
 
 def strip_markers(text: str) -> str:
-    """`text` without the marks that stand as citations, and without the spaces that only served them.
+    """`text` without its citation markers and the spaces before them.
 
-    Marks stand as citations behind a sentence, a line or a cell, or before the punctuation that ends it.
-    What is in code, LaTeX, links, definitions, what begins a line (`[1] Title`) and what indexes (`a[1]`)
-    stays. The result has no such marks any more, so that stripping again changes nothing. Marks inserted at
-    the ends of the claims of a stripped text come out again without a trace. Linear in the length.
+    A marker is a citation behind a sentence, a line or a cell, or before the punctuation that ends it.
+    Brackets in code, LaTeX, links and definitions, at the start of a line (`[1] Title`) and as an index
+    (`a[1]`) stay. Stripping twice is the same as stripping once. Stripping markers that were inserted at the
+    ends of the claims of a stripped text restores it exactly. Linear in the length.
     """
     return without(text, marks(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """A run of marks that goes, `text[start:end]`, with the spaces that only served it; `each` is a mark."""
+    """A run of markers to remove, `text[start:end]`, with the spaces before it; `each` has one span a
+    marker."""
 
     start: int
     end: int
@@ -61,7 +62,7 @@ class Marks:
 
 
 def without(text: str, removed: Iterable[Marks]) -> str:
-    """`text` without what is removed, which is disjoint and in order."""
+    """`text` without the `removed` runs, which are disjoint and in order."""
     kept: list[str] = []
     position = 0
     for run in removed:
@@ -71,7 +72,7 @@ def without(text: str, removed: Iterable[Marks]) -> str:
 
 
 def marks(text: str) -> Iterator[Marks]:
-    """What `strip_marks` takes out, disjoint, in order."""
+    """The runs of markers that `strip_markers` removes, disjoint, in order."""
     if "[" not in text and "【" not in text:
         return
     for block in blocks(text):
@@ -91,9 +92,9 @@ def _marks_of_lines(text: str, lines: Sequence[Span]) -> Iterator[Marks]:
         last = _run_end(text, line_tokens, index)
         while lines[line][1] < line_tokens[index].end:
             line += 1
-        mark = _removable(_Run(text, line_tokens, index, last, lines[line]), removed)
-        if mark is not None:
-            start, end = mark
+        span = _removable(_Run(text, line_tokens, index, last, lines[line]), removed)
+        if span is not None:
+            start, end = span
             removed[end] = start
             run = (
                 token
@@ -122,7 +123,7 @@ def _is_number(text: str, token: Token) -> bool:
 
 
 def _run_end(text: str, tokens: Sequence[Token], index: int) -> int:
-    """The index of the last citation of a run, which spaces may divide."""
+    """The index of the last citation of a run; spaces may separate citations."""
     last = index
     for following in range(index + 1, len(tokens)):
         token = tokens[following]
@@ -145,17 +146,17 @@ class _Run:
 
     @property
     def start(self) -> int:
-        """Where the first mark starts."""
+        """Where the first marker starts."""
         return self.tokens[self.first].start
 
     @property
     def end(self) -> int:
-        """Where the last mark ends."""
+        """Where the last marker ends."""
         return self.tokens[self.last].end
 
     @property
     def gap(self) -> int:
-        """Where the spaces before the marks start."""
+        """Where the spaces before the markers start."""
         start = self.start
         while start > self.line[0] and self.text[start - 1] in " \t":
             start -= 1
@@ -163,7 +164,7 @@ class _Run:
 
     @property
     def wrapped(self) -> bool:
-        """Whether formatting encloses the marks and nothing else, and would be left empty."""
+        """Whether formatting encloses nothing but the markers, and would be left empty."""
         before = self.tokens[self.first - 1] if self.first > 0 else None
         after = self.tokens[self.last + 1] if self.last + 1 < len(self.tokens) else None
         opened = before is not None and before.kind == "open" and before.end == self.start
@@ -171,9 +172,9 @@ class _Run:
 
 
 def _removable(run: _Run, removed: Mapping[int, int]) -> Span | None:
-    """What to take out for a run of marks, or None where it belongs to the text.
+    """The span to remove for a run of markers, or None where the run is part of the text.
 
-    `removed` has the starts of what was taken out before, by their ends.
+    `removed` maps the end of each span removed before to its start.
     """
     text, gap = run.text, run.gap
     if gap <= run.line[0] or run.wrapped or run.tokens[run.first].whole:
@@ -190,7 +191,7 @@ def _removable(run: _Run, removed: Mapping[int, int]) -> Span | None:
 
 
 def _after_stop(text: str, end: int, start: int, removed: Mapping[int, int]) -> bool:
-    """Whether a sentence ends at `end`, looking through closing quotes, emphasis, tags, removed marks."""
+    """Whether a sentence ends at `end`, skipping closing quotes, emphasis, tags, removed markers."""
     while end > start:
         if end in removed:
             end = removed[end]
@@ -207,7 +208,7 @@ def _after_stop(text: str, end: int, start: int, removed: Mapping[int, int]) -> 
 
 
 def _is_said(text: str, gap: int, start: int) -> bool:
-    """Whether the words before make the bracket a part of the sentence: `see [1]`, `x = [1]`."""
+    """Whether the words before make the marker part of the sentence: `see [1]`, `x = [1]`."""
     if gap == start:
         return False
     if text[gap - 1] in "=:：∈<>+([{（":
@@ -217,7 +218,7 @@ def _is_said(text: str, gap: int, start: int) -> bool:
 
 
 def _ends_line(run: _Run) -> bool:
-    """Whether only formatting stands between the marks and the line's end, a line break or a bare URL."""
+    """Whether only formatting stands between the markers and the line's end, a line break or a bare URL."""
     if run.end >= run.line[1]:
         return True
     for index in range(run.last + 1, len(run.tokens)):
@@ -232,13 +233,14 @@ def _ends_line(run: _Run) -> bool:
 
 
 def _after_first(run: _Run) -> Span | None:
-    """The marks of a run but for its first, which the sentence needs."""
+    """The markers of a run after its first, which is part of the sentence."""
     first = run.tokens[run.first].end
     return (first, run.end) if first < run.end else None
 
 
 def _before_punctuation(text: str, gap: int, run: _Run) -> bool:
-    """Whether the marks stand before the end of a sentence or, as marks clearly, of a clause."""
+    """Whether the markers stand before the end of a sentence or, where they are clearly markers, of a
+    clause."""
     if text[run.start - 1] == "[":
         return False
     glued = gap == run.start and text[gap - 1].isascii() and (text[gap - 1].isalnum() or text[gap - 1] == "_")
@@ -269,9 +271,9 @@ _BEFORE = 16
 
 
 def mentions(text: str) -> Iterator[Span]:
-    """Marks of `text` that stand for documents, in order, where `strip_marks` has left them.
+    """The markers that `strip_markers` left in `text` and that name documents, in order.
 
-    Not those that index (`a[1]`, `the array [1, 2]`), nor a list behind `in` or `between`: an interval.
+    An index (`a[1]`, `the array [1, 2]`) is no marker, nor is an interval: a list after `in` or `between`.
     """
     if "[" not in text and "【" not in text:
         return
@@ -300,7 +302,7 @@ _LONGEST_RANGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Marks that stood at `position` of the stripped text, and the numbers that they name, each once."""
+    """Markers that stood at `position` of the stripped text, and the distinct numbers that they name."""
 
     position: int
     numbers: tuple[int, ...]
@@ -308,16 +310,17 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """An answer without its marks, and where each stood, in order. `mentions` are marks that stay in it."""
+    """An answer without its markers, and where each stood, in order. `mentions` are markers that stay in
+    it."""
 
     text: str
     marks: tuple[Mark, ...]
     mentions: tuple[Mark, ...]
     removed: tuple[int, ...] = field(repr=False)
-    """After each mark, how many code points of the answer were taken out up to there."""
+    """For each marker, the number of code points of the answer removed up to and including it."""
 
     def original(self, start: int, end: int) -> Span:
-        """The span of the answer that `text[start:end]`, not empty, comes from, with the marks in it."""
+        """The span of the answer that `text[start:end]`, not empty, comes from, with its markers."""
         return self._place(start), self._place(end - 1) + 1
 
     def _place(self, index: int) -> int:
@@ -326,55 +329,55 @@ class Cited:
 
 
 def read_citations(text: str) -> Cited:
-    """The answer without the marks that `strip_marks` takes out, with what these were.
+    """The answer without the markers that `strip_markers` removes, and what these cite.
 
-    Read are `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`, `[[1](url)]`
+    It reads `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`, `[[1](url)]`
     and `[1](url)`. A footnote by name (`[^note]`) has no number; a range of over 100 is read as its two ends.
-    What `strip_marks` leaves is part of the sentence, and cites only as a mention (`according to [1]`): not
-    `a[1]`, not a line of marks alone.
+    A marker that `strip_markers` leaves is part of the sentence, and cites only as a mention (`according to
+    [1]`); `a[1]` and a line of nothing but markers cite nothing.
     """
     runs = tuple(marks(text))
     removed = tuple(accumulate(run.end - run.start for run in runs))
-    found = (
+    cited = (
         Mark(run.end - gone, _once(number for span in run.each for number in _numbers(text[slice(*span)])))
         for run, gone in zip(runs, removed, strict=True)
     )
     stripped = without(text, runs)
     mentioned = (Mark(start, _once(_numbers(stripped[start:end]))) for start, end in mentions(stripped))
-    return Cited(stripped, tuple(found), tuple(mentioned), removed)
+    return Cited(stripped, tuple(cited), tuple(mentioned), removed)
 
 
 def assign(claims: Sequence[Claim], cited: Cited) -> tuple[Claim, ...]:
     """The claims of `segment(cited.text)`, each with the numbers cited for it.
 
-    Marks within a claim are its own, and so are those behind it on the same line, before the next claim; one
-    that begins a line belongs to the claim behind it.
-    Marks at the end of a paragraph belong to its last sentence alone: nothing says that they mean the others
-    too. Marks behind something that is no claim (code alone on its line) belong to none.
+    Markers within a claim belong to it, and so do those behind it on the same line, before the next claim. A
+    marker that begins a line belongs to the claim after it. Markers at the end of a paragraph belong to its
+    last sentence alone, since nothing says that they cover the others. Markers behind something that is no
+    claim (code alone on its line) belong to none.
     """
     starts = [claim.start for claim in claims]
     lines = [match.start() for match in re.finditer("\n", cited.text)]
     numbers: dict[int, list[int]] = {}
-    for mark in sorted((*cited.marks, *cited.mentions), key=lambda mark: mark.position):
-        following = bisect_left(starts, mark.position)
-        line = bisect_left(lines, mark.position)
+    for marker in sorted((*cited.marks, *cited.mentions), key=lambda marker: marker.position):
+        following = bisect_left(starts, marker.position)
+        line = bisect_left(lines, marker.position)
         if following > 0 and line <= bisect_left(lines, claims[following - 1].end):
-            numbers.setdefault(following - 1, []).extend(mark.numbers)
+            numbers.setdefault(following - 1, []).extend(marker.numbers)
         elif following < len(claims) and line == bisect_left(lines, starts[following]):
-            numbers.setdefault(following, []).extend(mark.numbers)
-    return tuple(replace(claim, cited=_once(numbers.get(at, ()))) for at, claim in enumerate(claims))
+            numbers.setdefault(following, []).extend(marker.numbers)
+    return tuple(replace(claim, cited=_once(numbers.get(index, ()))) for index, claim in enumerate(claims))
 
 
 def _once(numbers: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
-def _numbers(mark: str) -> Iterator[int]:
-    """The numbers of one mark as it is written."""
-    label = mark.partition("](")[0].strip("[]【】")
+def _numbers(marker: str) -> Iterator[int]:
+    """The numbers of one marker as written."""
+    label = marker.partition("](")[0].strip("[]【】")
     if label.startswith("^"):
         label = label[1:] if label[1:].isdecimal() else ""
-    if mark.startswith("【"):
+    if marker.startswith("【"):
         label = re.split("[†:]", label, maxsplit=1)[0]
     for match in _NUMBERS.finditer(label):
         first, last = int(match[1]), int(match[2] or match[1])

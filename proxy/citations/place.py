@@ -1,4 +1,4 @@
-"""Markers put into a text, and references made of the findings.
+"""Puts markers into a text, and makes references of its findings.
 
 Behind a claim that holds stands its citation marker `[n]`; behind one that failed may stand a warning marker
 (CEG, section 3.4: remind the reader), which is removed again when a reply comes back.
@@ -18,30 +18,31 @@ WARNING = "[?]"
 """The warning marker where none is configured."""
 
 
-def strip_warning(text: str, sign: str) -> str:
-    """The text without the signs that stand right behind its claims; elsewhere they belong to what it says.
+def strip_warning(text: str, warning: str) -> str:
+    """The text without the warning markers right behind its claims; elsewhere they are part of the text.
 
-    An empty sign is in no text. Signs set behind the claims of a text come out again without a trace.
+    Without a warning marker (empty) the text stays unchanged. Removing the markers that were put behind the
+    claims of a text restores it exactly.
     """
-    if not sign or sign not in text:
+    if not warning or warning not in text:
         return text
-    pieces = text.split(sign)
+    pieces = text.split(warning)
     ends = {claim.end for claim in segment("".join(pieces))}
-    return "".join(_joined(pieces, sign, ends))
+    return "".join(_joined(pieces, warning, ends))
 
 
-def _joined(pieces: list[str], sign: str, ends: set[int]) -> Iterator[str]:
+def _joined(pieces: list[str], warning: str, ends: set[int]) -> Iterator[str]:
     position = 0
-    for at, piece in enumerate(pieces):
-        if at and position not in ends:
-            yield sign
+    for index, piece in enumerate(pieces):
+        if index and position not in ends:
+            yield warning
         yield piece
         position += len(piece)
 
 
 Span = tuple[int, int]
 
-_MARKS: dict[CitationStyle, Callable[[int, str], str]] = {
+_MARKERS: dict[CitationStyle, Callable[[int, str], str]] = {
     "brackets": lambda n, _url: f"[{n}]",
     "markdown": lambda n, url: f"[[{n}]({url})]",
     "none": lambda _n, _url: "",
@@ -52,8 +53,8 @@ _MARKS: dict[CitationStyle, Callable[[int, str], str]] = {
 class Reference:
     """A passage that at least one claim cites, or the passages of one document that the client numbered.
 
-    `spans` are those of its marks in the content; in the style without marks, those of the claims that cite
-    it.
+    `spans` are the spans of its markers in the content; in the style without markers, those of the claims
+    that cite it.
     """
 
     n: int
@@ -75,8 +76,8 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A draft with its marks. Offsets count code points of `content`. A client may be sent the content in
-    pieces cut at `cuts` without splitting a mark."""
+    """A draft with its markers. Offsets count code points of `content`. Cutting `content` at `cuts` never
+    splits a marker."""
 
     content: str
     references: tuple[Reference, ...]
@@ -90,14 +91,14 @@ def annotate(
     style: CitationStyle,
     url_of: Callable[[Passage], str],
     numbers: Mapping[str, int] | None = None,
-    sign: str = "",
+    warning: str = "",
 ) -> Annotated:
-    """The draft with a mark for each passage that a claim cites, right after the claim.
+    """The draft with a citation marker for each passage that a claim cites, right after the claim.
 
-    References are numbered from 1 by first appearance, but for documents in `numbers` (by id), which keep the
-    client's number, and whose passages are one reference; a claim's own marks are in ascending order. Their
-    urls and titles are unique and never empty: some clients renumber what repeats. `url_of` gives the url
-    of a passage that has none a browser could open. `sign` stands behind claims that are nonfactual.
+    References are numbered from 1 by first appearance. Documents in `numbers` (by id) keep the client's
+    number instead, and all their passages are one reference. The markers of one claim are in ascending
+    order. URLs and titles are unique and never empty, since some clients renumber repeated ones. `url_of`
+    gives the URL of a passage that has none a browser can open. `warning` is put behind nonfactual claims.
     """
     groups = dict(sorted(_numbered(findings, numbers or {}).items()))
     first = [evidence[0].passage for evidence in groups.values()]
@@ -120,13 +121,13 @@ def annotate(
         start, end = length - (claim.end - claim.start), length
         cited = tuple(sorted({number_of[evidence.passage.id] for evidence in _shown(finding)}))
         for n in cited:
-            mark = _MARKS[style](n, urls[n])
-            pieces.append(mark)
-            spans[n].append((length, length + len(mark)) if mark else (start, end))
-            length += len(mark)
-        if sign and finding.verdict.nonfactual:
-            pieces.append(sign)
-            length += len(sign)
+            marker = _MARKERS[style](n, urls[n])
+            pieces.append(marker)
+            spans[n].append((length, length + len(marker)) if marker else (start, end))
+            length += len(marker)
+        if warning and finding.verdict.nonfactual:
+            pieces.append(warning)
+            length += len(warning)
         claims.append(Located(start, end, finding, cited))
         cuts.append(length)
     pieces.append(draft[position:])

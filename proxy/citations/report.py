@@ -29,7 +29,7 @@ from proxy.types import Document, Evidence, Judgement, Pair, Passage
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 16
-"""Statements checked at the same time: each holds the text of all its documents, several times."""
+"""How many statements are checked at the same time: each holds copies of the text of all its documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +66,22 @@ async def check_citations(
     except TimeoutError:
         errors.append("the deadline passed")
     if errors:
-        log.warning("checking citations was not possible, wholly or in part: %s", errors[0])
+        log.warning("some or all citations could not be checked: %s", errors[0])
     return CitationReport(tuple(check.statements), errors[0] if errors else "")
 
 
 def numbered(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """The documents with numbers: their places, from 1, where they have none.
+    """The documents, each with a number: its position, from 1, where it has none.
 
-    Raises `RequestError` where two have the same.
+    Raises `RequestError` where two have the same number.
     """
     result = tuple(
-        document if document.number is not None else replace(document, number=place)
-        for place, document in enumerate(documents, 1)
+        document if document.number is not None else replace(document, number=position)
+        for position, document in enumerate(documents, 1)
     )
     twice, times = next(iter(Counter(document.number for document in result).most_common(1)), (None, 0))
     if times > 1:
-        message = f"Two documents are numbered {twice}; one without a number has that of its place."
+        message = f"Two documents are numbered {twice}. One without a number is numbered by its position."
         raise RequestError(message, param="documents")
     return result
 

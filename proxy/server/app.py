@@ -1,4 +1,4 @@
-"""The HTTP application: its routes, its middleware, its end."""
+"""Builds the HTTP application: routes, middleware, error handlers, shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chats, whichever API they came by: checked or unchecked, whole or streamed."""
+"""Answers chats of every API: checked or unchecked, whole or streamed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ChatService:
-    """Answers chats with what the application is made of, as the settings and each request's options say."""
+    """Answers chats with the application's components, by the settings and each request's options."""
 
     context: AppContext
     settings: Settings
@@ -55,7 +55,7 @@ class ChatService:
     async def respond(
         self, request: ChatRequest, model: Model, serializer: Serializer, base_url: str
     ) -> Response:
-        """The response, written by `serializer`, once it is sure what its status is. Raises `VouchError`."""
+        """The response, written by `serializer`, once its status is known. Raises `VouchError`."""
         if request.stream:
             started = asyncio.Event()
             llm = Streamed(model.llm, started.set, model.max_reply_bytes)
@@ -68,7 +68,7 @@ class ChatService:
     async def events(
         self, request: ChatRequest, model: Model, llm: LLM, base_url: str
     ) -> AsyncIterator[StreamEvent]:
-        """What happens while a chat is answered, in its turn; the answer comes last. Raises `VouchError`."""
+        """Waits for a place, then yields the events of one chat, the answer last. Raises `VouchError`."""
         begun = time.perf_counter()
         async with self.limit.place():
             if request.unchecked:
@@ -84,7 +84,7 @@ class ChatService:
                     yield event
 
     async def _pipeline(self, request: ChatRequest, model: Model, llm: LLM, base_url: str) -> Pipeline:
-        """What the request says its reply goes through."""
+        """The pipeline that the request's options describe."""
         options = ResolvedOptions(self.settings, request.options, request.profile)
         messages = request.chat.body["messages"]
         sources = await open_sources(self.context, self.settings.retrieval, request.options, messages)
@@ -97,7 +97,7 @@ class ChatService:
         )
 
     async def _relayed(self, request: ChatRequest, model: Model) -> Response:
-        """An unchecked chat, byte by byte. Its place is held until all is sent."""
+        """An unchecked chat, passed on as bytes. It holds its place until everything is sent."""
         if model.relay is None:
             raise RuntimeError("the upstream's client can't relay")
         async with AsyncExitStack() as held:

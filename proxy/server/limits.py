@@ -1,4 +1,4 @@
-"""Bounds how many chats are worked on and how many may wait."""
+"""Limits how many chats run at the same time and how many may wait."""
 
 from __future__ import annotations
 

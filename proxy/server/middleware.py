@@ -1,4 +1,4 @@
-"""What every request goes through, as plain ASGI: an id, the key, and an end when the client has gone."""
+"""Plain ASGI middleware: the request id, the API key, and cancellation when the client disconnects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAFE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 
 
 class RequestId:
-    """`x-request-id` on every response: the client's own where it sent a sane one, else a new one."""
+    """`x-request-id` on every response: the client's own where it is safe to repeat, else a new one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -46,7 +46,7 @@ class RequestId:
 
 
 class Keys:
-    """Asks for `Authorization: Bearer KEY` on every path under `/v1/`."""
+    """Requires `Authorization: Bearer KEY` on every path under `/v1/`, if keys are configured."""
 
     def __init__(self, app: ASGIApp, keys: Sequence[str]) -> None:
         self.app = app
@@ -77,9 +77,9 @@ def bearer(headers: Headers) -> str | None:
 
 
 class CancelOnDisconnect:
-    """Cancels the work on a request when its client goes away.
+    """Cancels the work on a request when its client disconnects.
 
-    The body is read by the app alone; once it is there, one task watches the connection in its stead.
+    The app alone reads the body; once it is complete, one task watches the connection.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -95,13 +95,13 @@ class CancelOnDisconnect:
         except asyncio.CancelledError:
             if not watch.has_cancelled():
                 raise
-            log.debug("the client has gone; its work was cancelled")
+            log.debug("the client disconnected; its work was cancelled")
         finally:
             watch.end()
 
 
 class Watch:
-    """Receives for the task that works on a request, and cancels it once when its client has gone."""
+    """Receives messages for the task that works on a request, and cancels it when the client disconnects."""
 
     def __init__(self, receive: Receive, work: asyncio.Task[object] | None) -> None:
         self._receive = receive
@@ -110,7 +110,7 @@ class Watch:
         self._cancelled = False
 
     async def receive(self) -> Message:
-        """The body, message by message; behind it nothing comes but that the client has gone."""
+        """The body, message by message; after it only the disconnect."""
         if self._watching is not None:
             await asyncio.wait({self._watching})
             return {"type": "http.disconnect"}
@@ -120,11 +120,11 @@ class Watch:
         return message
 
     def has_cancelled(self) -> bool:
-        """Whether the work was cancelled for this reason and for no other."""
+        """Whether the disconnect, and nothing else, cancelled the work."""
         return self._cancelled and self._work is not None and not self._work.uncancel()
 
     def end(self) -> None:
-        """The work is done: nobody is watched any more."""
+        """Stops watching: the work is done."""
         if self._watching is not None:
             self._watching.cancel()
 

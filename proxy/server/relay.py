@@ -1,4 +1,4 @@
-"""An upstream's own answer, passed on byte by byte."""
+"""Passes an upstream's own answer on as bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from proxy.upstream.endpoint import Forwarded
 
 
 class Relayed(Response):
-    """Sends what an upstream answers; `release` is called however that ends.
+    """Sends an upstream's answer; `release` is called however it ends.
 
-    A stream that breaks off ends with an error's event and `[DONE]`, any other answer without its end.
-    Starlette's own streaming would watch the connection a second time, which costs two tasks.
+    A stream that breaks off ends with an error event and `[DONE]`; any other answer is cut off. Starlette's
+    own streaming would watch the connection a second time, which costs two tasks.
     """
 
     def __init__(self, answer: Forwarded, release: Callable[[], Awaitable[None]]) -> None:

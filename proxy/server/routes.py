@@ -1,4 +1,4 @@
-"""What each route does: a request parsed, answered, and its errors raised as `VouchError`."""
+"""One handler per route: parses the request and answers it. Errors are raised as `VouchError`."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SMALL = 16_384
-"""Bytes up to which a body is parsed in the event loop: a thread would cost more. Cleaning a long history
-takes a while, which must not hold up the other chats."""
+"""A body of up to this many bytes is parsed in the event loop, where a thread would cost more. A longer one
+is parsed in a thread, since cleaning a long history would hold up the other chats."""
 
 FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
-"""Routes under `/v1/` that are passed to the upstream that the body's `model` names."""
+"""Routes under `/v1/` that are forwarded to the upstream of the body's `model`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Endpoints:
         return await self.chats.chat(chat, str(request.base_url))
 
     async def responses(self, request: Request) -> Response:
-        """A checked reply, as a response."""
+        """A checked reply in the format of the Responses API."""
         key, warnings = bearer(request.headers), self._warnings
         chat, echoed = await self._parsed(
             request, lambda body: (parse_response_request(body, key, warnings), echo(body))
@@ -69,7 +69,7 @@ class Endpoints:
         return await self.chats.respond(chat, model, serializer, str(request.base_url))
 
     async def check_citations(self, request: Request) -> Response:
-        """Whether an answer's citations bear it out."""
+        """Whether the documents that an answer cites support it."""
         begun = time.perf_counter()
         check = await self._parsed(request, parse_check)
         options = ResolvedOptions(self.settings, RequestOptions(**check.vouch.model_dump()))
@@ -91,7 +91,7 @@ class Endpoints:
         return JSONResponse(report_object(report, check.answer))
 
     async def forward(self, request: Request) -> Response:
-        """The upstream's own answer, as it comes."""
+        """The upstream's own answer, unchanged."""
         body = await self._parsed(request, dict)
         name = body.get("model")
         if name is not None and not isinstance(name, str):
@@ -121,29 +121,29 @@ class Endpoints:
         return JSONResponse(passage_object(passage))
 
     async def healthz(self, _request: Request) -> Response:
-        """The process answers."""
+        """Says that the process is alive."""
         return JSONResponse({"status": "ok"})
 
     async def readyz(self, _request: Request) -> Response:
-        """There is a corpus to check against and a model to ask."""
+        """Says whether there is a corpus to check against; 503 where the index is empty."""
         count = len(self.context.passages)
         body = {"status": "ready", "passages": count, "models": list(self.context.models)}
         return JSONResponse(body) if count else JSONResponse({**body, "status": "empty index"}, 503)
 
     def _warnings(self, options: RequestOptions) -> tuple[str, ...]:
-        """The warning markers that may stand in replies that come back."""
+        """The warning markers that earlier replies may contain."""
         configured, requested = ResolvedOptions(self.settings), ResolvedOptions(self.settings, options)
         return tuple({configured.warning, requested.warning} - {""})
 
     async def _parsed(self, request: Request, parse: Callable[[Json], T]) -> T:
-        """What `parse` makes of the request's JSON object."""
+        """The result of `parse` on the request's JSON object."""
         body = await self._body(request)
         if len(body) <= SMALL:
             return parse(parse_body(body))
         return await asyncio.to_thread(lambda: parse(parse_body(body)))
 
     async def _body(self, request: Request) -> bytes:
-        """The request's body, read no further than the limit."""
+        """The request's body, read up to the limit. Raises `BodyTooLargeError`."""
         limit = self.settings.server.max_body_bytes
         size = int(request.headers.get("content-length") or 0)
         body = bytearray()

@@ -1,4 +1,4 @@
-"""Stream events to server-sent events: one driver for every API and every kind of chat."""
+"""Sends stream events as server-sent events: one driver for every API and every kind of chat."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ log = logging.getLogger(__name__)
 
 EVENT_STREAM = "text/event-stream"
 UNBUFFERED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-"""Headers of a stream that no proxy on the way should hold back."""
+"""Headers that keep proxies on the way from buffering a stream."""
 
 
 class Serializer(Protocol):
-    """Writes a reply as one API has it: as one object, or as the bytes of whole server-sent events."""
+    """Serialises a reply for one API: as one object, or as the bytes of complete server-sent events."""
 
     def whole(self, answer: Answer) -> Json:
         """The reply as one object."""
         ...
 
     def start(self) -> Iterable[bytes]:
-        """What comes before anything else."""
+        """The first events of the stream."""
         ...
 
     def event(self, stream_event: StreamEvent) -> Iterable[bytes]:
-        """What to send for one event."""
+        """The events for one stream event."""
         ...
 
     def heartbeat(self) -> Iterable[bytes]:
-        """What keeps the connection open while nothing happens."""
+        """An event that keeps an idle connection open."""
         ...
 
     def failed(self, error: Exception) -> Iterable[bytes]:
-        """What comes instead of the rest."""
+        """The events for an error, which replace the rest of the stream."""
         ...
 
     def end(self) -> Iterable[bytes]:
-        """What comes after everything else."""
+        """The last events of the stream."""
         ...
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events; `release` is called however they end, also before the first of them."""
+    """Server-sent events. `release` is called however they end, even before the first."""
 
     def __init__(self, events: AsyncIterator[bytes], release: Callable[[], Awaitable[None]]) -> None:
         super().__init__(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
@@ -70,10 +70,10 @@ class EventStream(StreamingResponse):
 async def event_stream(
     events: AsyncIterator[StreamEvent], started: asyncio.Event, serializer: Serializer, heartbeat: float
 ) -> EventStream:
-    """The response, once the upstream has `started` to answer or the first event is there.
+    """The response, once the upstream has `started` to answer or the first event has arrived.
 
-    At least every `heartbeat` seconds something is sent. What goes wrong before the response begins is
-    raised, so that it can still have a status of its own.
+    Sends a heartbeat after each `heartbeat` seconds without an event. An error before the response begins is
+    raised, so that the response can still have its own status.
     """
     coming = asyncio.ensure_future(anext(events))
     begun = asyncio.ensure_future(started.wait())
@@ -121,7 +121,7 @@ async def _sent(
 
 
 async def _closed(coming: asyncio.Future[Any], events: AsyncIterator[Any]) -> None:
-    """Cancels the event under way, then closes the iterator, which can't be closed while it runs."""
+    """Cancels the pending event, then closes the iterator, which can't be closed while it runs."""
     coming.cancel()
     await asyncio.gather(coming, return_exceptions=True)
     async with closing(events):

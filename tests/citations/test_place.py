@@ -77,7 +77,7 @@ def test_passages_of_one_numbered_document_are_one_reference() -> None:
 
 def test_a_sign_stands_behind_what_failed_and_is_no_part_of_it() -> None:
     ends: Ends = [(0, 4, [passage("a")]), (5, 9, [])]
-    annotated = annotate("One. Two. End", findings("One. Two. End", ends), "brackets", str, sign="[?]")
+    annotated = annotate("One. Two. End", findings("One. Two. End", ends), "brackets", str, warning="[?]")
     assert annotated.content == "One.[1] Two.[?] End"
     assert [(c.start, c.end) for c in annotated.claims] == [(0, 4), (8, 12)]
     assert annotated.cuts == (7, 15)

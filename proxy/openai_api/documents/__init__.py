@@ -54,13 +54,13 @@ def request_documents(messages: Sequence[Message]) -> tuple[Document, ...]:
     """
     documents: list[list[Document]] = []
     tools = _tool_names(messages)
-    for place, message in enumerate(messages, 1):
-        found = [one for one in _in_message(message) if one.text.strip()]
-        name = _tool_name(message, tools) or f"Message {place}"
+    for position, message in enumerate(messages, 1):
+        passages = [passage for passage in _in_message(message) if passage.text.strip()]
+        name = _tool_name(message, tools) or f"Message {position}"
         documents.append(
             [
-                _document(one, f"message-{place}-document-{count}", f"{name}, passage {count}")
-                for count, one in enumerate(found, 1)
+                _document(passage, f"message-{position}-document-{count}", f"{name}, passage {count}")
+                for count, passage in enumerate(passages, 1)
             ]
         )
     return numbered_once(documents)
@@ -93,10 +93,10 @@ def _in_result(part: Any) -> list[Found]:
     """All of a tool's result."""
     if not isinstance(part, str):
         return records.passages_of(part)
-    found = _passages(part)
+    passages = _passages(part)
     # A page that has a tag or a numbered line somewhere is not made of passages.
-    structured = sum(one.extent for one in found) * 2 >= len(part)
-    return found if structured else [Found(part.strip())]
+    structured = sum(passage.extent for passage in passages) * 2 >= len(part)
+    return passages if structured else [Found(part.strip())]
 
 
 def _in_instructions(part: Any) -> list[Found]:
@@ -123,7 +123,7 @@ def _in_prompt(part: Any, *, to_the_end: bool) -> list[Found]:
     if not isinstance(part, str):
         return records.passages_of(part)
     ways: Sequence[Recogniser] = (
-        lambda text: [one for inner in tagged.regions(text) for one in _tagged(inner)],
+        lambda text: [passage for inner in tagged.regions(text) for passage in _tagged(inner)],
         bracketed.passages,
         lambda text: _regions(announced.fenced(text), to_the_end),
         lambda text: _regions(announced.headed(text), to_the_end),

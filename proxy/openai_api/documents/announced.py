@@ -74,34 +74,34 @@ def fenced(text: str) -> list[Region]:
     Behind the last rule without a partner everything is material, not closed.
     """
     rules = [line for line in _lines(text) if _RULE.fullmatch(line.text)]
-    found = []
-    at = 0
-    while at < len(rules):
-        opening = rules[at]
-        before = text[max(rules[at - 1].end if at else 0, opening.start - _REACH) : opening.start]
+    regions = []
+    index = 0
+    while index < len(rules):
+        opening = rules[index]
+        before = text[max(rules[index - 1].end if index else 0, opening.start - _REACH) : opening.start]
         if not _BEFORE_RULE.search(before):
-            at += 1
+            index += 1
             continue
-        closing = rules[at + 1] if at + 1 < len(rules) else None
-        found.append(_region(text, opening.end, closing.start if closing else None))
-        at += 2
-    return found
+        closing = rules[index + 1] if index + 1 < len(rules) else None
+        regions.append(_region(text, opening.end, closing.start if closing else None))
+        index += 2
+    return regions
 
 
 def headed(text: str) -> list[Region]:
     """What stands under headings, each to the line that ends the material, else to the end, not closed."""
-    found: list[Region] = []
+    regions: list[Region] = []
     begin: int | None = None
     for line in _lines(text):
         start = _heading(text, line)
         if begin is not None and (start is not None or (line.start >= begin and _END.match(line.text))):
-            found.append(_region(text, begin, line.start))
+            regions.append(_region(text, begin, line.start))
             begin = None
         if start is not None:
             begin = start
     if begin is not None:
-        found.append(_region(text, begin, None))
-    return [region for region in found if region.text and not _ROLE_PLAY.match(region.text)]
+        regions.append(_region(text, begin, None))
+    return [region for region in regions if region.text and not _ROLE_PLAY.match(region.text)]
 
 
 def _heading(text: str, line: _Line) -> int | None:

@@ -45,18 +45,18 @@ def _between(text: str, form: _Form) -> list[Found]:
     """From each opening to the first closing of its number; what opens in between is text."""
     ends = list(form.closing.finditer(text))
     last = {end.group(1) or "": end.start() for end in ends}
-    found: list[Found] = []
+    passages: list[Found] = []
     opening: re.Match[str] | None = None
-    for mark in merge(form.opening.finditer(text), ends, key=lambda one: one.start()):
-        number = mark.group(1) or ""
+    for line in merge(form.opening.finditer(text), ends, key=lambda match: match.start()):
+        number = line.group(1) or ""
         if opening is None:
-            if mark.re is form.opening and last.get(number, -1) >= mark.end():
-                opening = mark
-        elif mark.re is form.closing and number == (opening.group(1) or ""):
-            inner = text[opening.end() : mark.start()].strip()
+            if line.re is form.opening and last.get(number, -1) >= line.end():
+                opening = line
+        elif line.re is form.closing and number == (opening.group(1) or ""):
+            inner = text[opening.end() : line.start()].strip()
             if inner:
                 title = (opening.group(2) or "").strip()
-                extent = mark.end() - opening.start()
-                found.append(labelled(Found(inner, number_of(number), title, "", extent)))
+                extent = line.end() - opening.start()
+                passages.append(labelled(Found(inner, number_of(number), title, "", extent)))
             opening = None
-    return found
+    return passages

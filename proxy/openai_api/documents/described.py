@@ -77,39 +77,39 @@ def is_url(text: str) -> bool:
     return _URL.fullmatch(text.strip()) is not None
 
 
-def named(found: Found, name: str) -> Found:
+def named(passage: Found, name: str) -> Found:
     """With the name as its title, or as its url where it is one, unless it has them."""
     name = name.strip()
     if is_url(name):
-        return found if found.url else replace(found, url=name)
-    return found if found.title else replace(found, title=name)
+        return passage if passage.url else replace(passage, url=name)
+    return passage if passage.title else replace(passage, title=name)
 
 
-def labelled(found: Found) -> Found:
+def labelled(passage: Found) -> Found:
     """Without the lines `Title: …`, `URL: …` and so on that stand before its text, which are read.
 
     A passage that has nothing else keeps them.
     """
-    text, at = found.text, 0
+    text, position = passage.text, 0
     for _ in range(_MAX_LABELS):
-        match = _LABEL.match(text, at)
+        match = _LABEL.match(text, position)
         field = _FIELDS.get(match.group(1).lower()) if match else None
         if match is None or field is None:
             break
         if field == "text":
-            at = match.end()
+            position = match.end()
             break
         end = text.find("\n", match.end())
         if end < 0 or end - match.end() > _MAX_LINE:
             break
         value = text[match.end() : end].strip()
         if field == "url" and is_url(value):
-            found = replace(found, url=found.url or value)
+            passage = replace(passage, url=passage.url or value)
         elif field == "title":
-            found = named(found, value)
-        at = end + 1
-        if text[at : at + 1] == "\n":
-            at += 1
+            passage = named(passage, value)
+        position = end + 1
+        if text[position : position + 1] == "\n":
+            position += 1
             break
-    rest = text[at:].strip()
-    return replace(found, text=rest or text.strip())
+    rest = text[position:].strip()
+    return replace(passage, text=rest or text.strip())

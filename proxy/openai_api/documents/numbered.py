@@ -88,14 +88,14 @@ def _consecutive(headers: Sequence[re.Match[str]]) -> bool:
 
 def _rising(headers: Iterable[re.Match[str]], *, strictly: bool) -> list[re.Match[str]]:
     """Those whose numbers rise: what stands between and does not is a list or a footnote of a passage."""
-    found: list[re.Match[str]] = []
+    rising: list[re.Match[str]] = []
     last = -1
     for header in headers:
         number = int(header.group(1))
         if number <= MAX_NUMBER and (number > last or (number == last and not strictly)):
-            found.append(header)
+            rising.append(header)
             last = number
-    return found
+    return rising
 
 
 def _cut(text: str, headers: Sequence[re.Match[str]], closed: bool) -> list[Found]:
@@ -104,9 +104,9 @@ def _cut(text: str, headers: Sequence[re.Match[str]], closed: bool) -> list[Foun
     inner = [text[start:end] for start, end in zip(starts, ends, strict=False)]
     last = text[starts[-1] :]
     if not closed:
-        last = last[: _end(last, several=any(_PARAGRAPH.search(one.strip()) for one in inner))]
-    found = (_found(header, one) for header, one in zip(headers, [*inner, last], strict=True))
-    return [one for one in found if one.text and not is_url(one.text)]
+        last = last[: _end(last, several=any(_PARAGRAPH.search(text.strip()) for text in inner))]
+    cut = (_passage(header, text) for header, text in zip(headers, [*inner, last], strict=True))
+    return [passage for passage in cut if passage.text and not is_url(passage.text)]
 
 
 def _end(text: str, *, several: bool) -> int:
@@ -116,19 +116,19 @@ def _end(text: str, *, several: bool) -> int:
         return end
     begin = len(text) - len(text.lstrip())
     paragraph = _PARAGRAPH.search(text, begin)
-    ends = [one for one in (end, paragraph.start() if paragraph else None) if one is not None]
+    ends = [position for position in (end, paragraph.start() if paragraph else None) if position is not None]
     return min(ends, default=len(text))
 
 
-def _found(header: re.Match[str], inner: str) -> Found:
+def _passage(header: re.Match[str], inner: str) -> Found:
     text = inner.strip()
     separator = text.rfind("\n")
     if separator >= 0 and _RULE.fullmatch(text, separator):
         text = text[:separator].rstrip()
-    found = Found(text, number_of(header.group(1)), extent=len(header.group()) + len(inner))
+    passage = Found(text, number_of(header.group(1)), extent=len(header.group()) + len(inner))
     if title := next(filter(None, header.groups()[1:]), ""):
-        found = named(found, title)
-    read = labelled(found)
+        passage = named(passage, title)
+    read = labelled(passage)
     if read.title or (line := _TITLE_LINE.match(read.text)) is None:
         return read
     # The line stays in the text: it may as well be its first sentence.

@@ -22,14 +22,17 @@ def numbered_once(messages: Sequence[Sequence[Document]]) -> tuple[Document, ...
     """
     documents = [document for message in messages for document in _files(message)]
     last = {document.number: document.id for document in documents}
-    settled = [one if last[one.number] == one.id else replace(one, number=None) for one in documents]
+    settled = [
+        document if last[document.number] == document.id else replace(document, number=None)
+        for document in documents
+    ]
     # One that says the same under a number is the better of two.
-    said = {_content(one) for one in settled if one.number is not None}
+    contents = {_content(document) for document in settled if document.number is not None}
     kept = []
-    for one in settled:
-        if one.number is not None or _content(one) not in said:
-            kept.append(one)
-            said.add(_content(one))
+    for document in settled:
+        if document.number is not None or _content(document) not in contents:
+            kept.append(document)
+            contents.add(_content(document))
     return tuple(kept)
 
 

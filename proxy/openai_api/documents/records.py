@@ -61,7 +61,7 @@ def passages_of(tree: Any, extent: int = 0) -> list[Found]:
     objects = list(_objects(tree))
     if not any(_text(each) or _description(each) for each in objects):
         return []
-    return [one for each in objects if (one := _found(each, extent)).text]
+    return [passage for each in objects if (passage := _found(each, extent)).text]
 
 
 def _parsed(text: str) -> Any:
@@ -82,22 +82,22 @@ def _objects(tree: Any) -> Iterator[Mapping[str, Any]]:
     """All objects that are no part of another one, outer ones first; a string in a list is one."""
     waiting: list[tuple[Any, int]] = [(tree, _NESTED)]
     while waiting:
-        one, nested = waiting.pop()
-        if isinstance(one, str) and nested and (inner := _parsed(one)) is not None:
+        value, nested = waiting.pop()
+        if isinstance(value, str) and nested and (inner := _parsed(value)) is not None:
             waiting.append((inner, nested - 1))
-        elif isinstance(one, str):
-            yield {"text": one}
-        elif isinstance(one, list):
-            waiting += [(child, nested) for child in reversed(one)]
-        elif isinstance(one, Mapping):
-            yield one
-            waiting += [(child, nested) for child in reversed(list(_children(one)))]
+        elif isinstance(value, str):
+            yield {"text": value}
+        elif isinstance(value, list):
+            waiting += [(child, nested) for child in reversed(value)]
+        elif isinstance(value, Mapping):
+            yield value
+            waiting += [(child, nested) for child in reversed(list(_children(value)))]
 
 
-def _children(one: Mapping[str, Any]) -> Iterator[Any]:
+def _children(record: Mapping[str, Any]) -> Iterator[Any]:
     """The values that may hold objects: where there is a text, those that are sure to."""
-    has_text = bool(_text(one))
-    for key, value in one.items():
+    has_text = bool(_text(record))
+    for key, value in record.items():
         if key in _TEXTS:
             if not _joined(value):
                 yield value
@@ -109,26 +109,26 @@ def _children(one: Mapping[str, Any]) -> Iterator[Any]:
             yield [child for child in value if not has_text or isinstance(child, Mapping)]
 
 
-def _found(one: Mapping[str, Any], extent: int) -> Found:
-    text = _text(one) or "\n".join(filter(None, [_description(one), *_facts(one)]))
-    about = [one, *(one[key] for key in _ABOUT if isinstance(one.get(key), Mapping))]
-    number = next(filter(None, (number_of(one.get(key)) for key in _NUMBERS)), None)
-    found = Found(text, number, extent=extent)
+def _found(record: Mapping[str, Any], extent: int) -> Found:
+    text = _text(record) or "\n".join(filter(None, [_description(record), *_facts(record)]))
+    about = [record, *(record[key] for key in _ABOUT if isinstance(record.get(key), Mapping))]
+    number = next(filter(None, (number_of(record.get(key)) for key in _NUMBERS)), None)
+    passage = Found(text, number, extent=extent)
     for key in (*_URLS, *_TITLES):
         for each in about:
             value = each.get(key)
             if isinstance(value, str) and value.strip() and (key not in _URLS or is_url(value)):
-                found = named(found, value)
-    return found
+                passage = named(passage, value)
+    return passage
 
 
-def _text(one: Mapping[str, Any]) -> str:
-    texts = dict.fromkeys(filter(None, (_joined(one.get(key)) for key in _TEXTS)))
+def _text(record: Mapping[str, Any]) -> str:
+    texts = dict.fromkeys(filter(None, (_joined(record.get(key)) for key in _TEXTS)))
     return "\n\n".join(text for text in texts if not any(text in other for other in texts if other != text))
 
 
-def _description(one: Mapping[str, Any]) -> str:
-    return next(filter(None, (_joined(one.get(key)) for key in _DESCRIPTIONS)), "")
+def _description(record: Mapping[str, Any]) -> str:
+    return next(filter(None, (_joined(record.get(key)) for key in _DESCRIPTIONS)), "")
 
 
 def _joined(value: Any) -> str:
@@ -144,11 +144,11 @@ def _piece(value: Any) -> str:
     return value.strip() if isinstance(value, str) and _parsed(value) is None else ""
 
 
-def _facts(one: Mapping[str, Any]) -> Sequence[str]:
+def _facts(record: Mapping[str, Any]) -> Sequence[str]:
     """`key: value` of everything else that is a plain value."""
     return [
         f"{key}: {value if isinstance(value, str) else json.dumps(value)}"
-        for key, value in one.items()
+        for key, value in record.items()
         if key.lower() not in _BOOKKEEPING
         and not key.lower().endswith(("_id", "_hash"))
         and isinstance(value, str | int | float)

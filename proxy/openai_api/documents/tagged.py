@@ -102,18 +102,18 @@ class _Block:
 
 def regions(text: str) -> list[str]:
     """What stands between tags that hold passages: of a wrapper the inside, of a passage all of it."""
-    found = []
+    inner_texts = []
     for block in _blocks(text, _WRAPPERS | _ITEMS):
         if _SAID.fullmatch(text, block.inner, block.close):
             continue
         wraps = block.name in _WRAPPERS
-        found.append(text[block.inner : block.close] if wraps else text[block.start : block.end])
-    return found
+        inner_texts.append(text[block.inner : block.close] if wraps else text[block.start : block.end])
+    return inner_texts
 
 
 def items(text: str) -> list[Found]:
     """The passages between tags, in order."""
-    return [found for block in _blocks(text, _INNER_ITEMS) if (found := _item(text, block)).text]
+    return [passage for block in _blocks(text, _INNER_ITEMS) if (passage := _item(text, block)).text]
 
 
 def whole(text: str) -> list[Found]:
@@ -123,11 +123,11 @@ def whole(text: str) -> list[Found]:
 
 def unmarked(text: str) -> str:
     """The text with its entities resolved, and as it is where a CDATA section says so."""
-    pieces, at = [], 0
-    while (start := text.find(_CDATA, at)) >= 0 and (end := text.find(_CDATA_END, start)) >= 0:
-        pieces += [_unescaped(text[at:start]), text[start + len(_CDATA) : end]]
-        at = end + len(_CDATA_END)
-    return "".join(pieces) + _unescaped(text[at:])
+    pieces, position = [], 0
+    while (start := text.find(_CDATA, position)) >= 0 and (end := text.find(_CDATA_END, start)) >= 0:
+        pieces += [_unescaped(text[position:start]), text[start + len(_CDATA) : end]]
+        position = end + len(_CDATA_END)
+    return "".join(pieces) + _unescaped(text[position:])
 
 
 def _unescaped(text: str) -> str:
@@ -139,48 +139,50 @@ def _unescaped(text: str) -> str:
 
 def _item(text: str, block: _Block) -> Found:
     attributes = _attributes(block.attributes)
-    found = Found("", extent=block.end - block.start)
+    passage = Found("", extent=block.end - block.start)
     for name in (*_TITLES, *_URLS):
         if name in attributes:
-            found = named(found, attributes[name])
+            passage = named(passage, attributes[name])
     number = next((number_of(attributes[name]) for name in _NUMBERS if name in attributes), None)
-    return _read(replace(found, number=number), text[block.inner : block.close], _DEPTH)
+    return _read(replace(passage, number=number), text[block.inner : block.close], _DEPTH)
 
 
-def _read(found: Found, inner: str, depth: int) -> Found:
+def _read(passage: Found, inner: str, depth: int) -> Found:
     """The passage with what its leading child elements say, and the text that remains."""
     texts: list[str] = []
-    at = 0
+    position = 0
     for block in _blocks(inner, frozenset(_CHILDREN)):
-        if inner[at : block.start].strip():
+        if inner[position : block.start].strip():
             break
-        at = block.end
+        position = block.end
         value, role = inner[block.inner : block.close], _CHILDREN[block.name]
         if role == "text":
-            found = _read(found, value, depth - 1) if depth else replace(found, text=unmarked(value).strip())
-            texts.append(found.text)
+            passage = (
+                _read(passage, value, depth - 1) if depth else replace(passage, text=unmarked(value).strip())
+            )
+            texts.append(passage.text)
         else:
-            found = _told(found, unmarked(value), role)
-    rest = unmarked(inner[at:]).strip()
+            passage = _with_detail(passage, unmarked(value), role)
+    rest = unmarked(inner[position:]).strip()
     if texts:
-        return replace(found, text="\n\n".join(filter(None, [*texts, rest])))
+        return replace(passage, text="\n\n".join(filter(None, [*texts, rest])))
     # A passage that is nothing but a title says what the title says.
-    return labelled(replace(found, text=rest or unmarked(inner).strip()))
+    return labelled(replace(passage, text=rest or unmarked(inner).strip()))
 
 
-def _told(found: Found, value: str, role: Role) -> Found:
+def _with_detail(passage: Found, value: str, role: Role) -> Found:
     number = number_of(value) if role.startswith("number") else None
     if number is not None:
-        return replace(found, number=found.number or number)
-    return named(found, value) if role.endswith("name") else found
+        return replace(passage, number=passage.number or number)
+    return named(passage, value) if role.endswith("name") else passage
 
 
 def _attributes(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for match in _ATTRIBUTE.finditer(text):
         value = next(group for group in match.groups()[1:] if group is not None)
-        found.setdefault(match.group(1).lower(), _unescaped(value))
-    return found
+        attributes.setdefault(match.group(1).lower(), _unescaped(value))
+    return attributes
 
 
 def _blocks(text: str, names: frozenset[str]) -> list[_Block]:
@@ -192,13 +194,13 @@ def _blocks(text: str, names: frozenset[str]) -> list[_Block]:
         if name not in names or tag.group(5):
             continue
         if not tag.group(2):
-            if not any(f"{one}=" in tag.group(4).lower() for one in _HTML):
+            if not any(f"{attribute}=" in tag.group(4).lower() for attribute in _HTML):
                 opened[name].append(tag)
         elif opened[name]:
             first = opened[name].pop()
             pairs.append(_Block(name, first.group(4), first.start(), first.end(), tag.start(), tag.end()))
     outermost: list[_Block] = []
-    for pair in sorted(pairs, key=lambda one: one.start):
+    for pair in sorted(pairs, key=lambda pair: pair.start):
         if not outermost or pair.start >= outermost[-1].end:
             outermost.append(pair)
     return outermost

@@ -1,1 +1,1 @@
-"""`/v1/responses`: the same chats in OpenAI's other dress."""
+"""`/v1/responses`: the same chats through OpenAI's Responses API."""

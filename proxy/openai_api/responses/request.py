@@ -1,10 +1,7 @@
-"""The content of an input message, as a chat message has it.
+"""Converts the body of a `/v1/responses` request into the equivalent chat request.
 
-`instructions` and `input` as chat messages.
-
-`tools` and `tool_choice` as chat completions have them.
-
-The body of a Responses request to what the pipeline needs: as the chat request that it amounts to.
+Converts the content parts of messages, `instructions` and `input` into messages, and `tools` and
+`tool_choice`.
 """
 
 from __future__ import annotations
@@ -27,16 +24,15 @@ from proxy.types import Json
 
 
 def content_of(given: Any, param: str) -> str | list[Json]:
-    """A text, or parts. A text that stands alone is a plain string: some upstreams know nothing else.
+    """A text or a list of parts. A single text part becomes a plain string, which every upstream understands.
 
-    What was said of a text that comes back (annotations, log-probabilities) is left out. Raises
-    `RequestError`.
+    Annotations and log-probabilities of earlier replies are left out. Raises `RequestError`.
     """
     if isinstance(given, str):
         return given
     if not isinstance(given, list):
         raise RequestError(f"`{param}` must be a string or a list of parts.", param=param)
-    parts = [_part(part, f"{param}.{at}") for at, part in enumerate(given)]
+    parts = [_part(part, f"{param}.{index}") for index, part in enumerate(given)]
     if not parts:
         return ""
     alone = len(parts) == 1 and parts[0]["type"] == "text"
@@ -66,7 +62,7 @@ def _image(part: Json, param: str) -> Json:
 
 
 def _file(part: Json, param: str) -> Json:
-    """By its bytes, or by the upstream's own id of it."""
+    """A file by its data, or by the upstream's own id."""
     if part.get("file_url") is not None:
         message = "Chat models take files by `file_data` (a data URL), not by `file_url`."
         raise RequestError(message, param=f"{param}.file_url")
@@ -95,8 +91,8 @@ _PARTS: dict[str, Callable[[Json, str], Json]] = {
 _ROLES = {role: role for role in ("user", "assistant", "system", "developer")}
 
 _REFERENCED = (
-    "Vouch keeps no items that could be referred to: send the item itself. "
-    "A client that refers to items takes responses to be stored; tell it that they are not (in Vercel's AI "
+    "Vouch stores no items, so they can't be referenced: send the item itself. "
+    "A client that references items assumes that responses are stored; configure it not to (in Vercel's AI "
     "SDK by `providerOptions: {openai: {store: false}}`)."
 )
 
@@ -114,8 +110,8 @@ def messages_of(instructions: str | None, given: Any) -> list[Json]:
 
 
 def _messages(items: list[Any]) -> Iterator[Json]:
-    for at, given in enumerate(items):
-        param = f"input.{at}"
+    for index, given in enumerate(items):
+        param = f"input.{index}"
         item = expect(given, dict, param)
         kind = item.get("type") or ("message" if "role" in item else None)
         message = chosen(kind, _ITEMS, f"{param}.type")(item, param)
@@ -124,7 +120,7 @@ def _messages(items: list[Any]) -> Iterator[Json]:
 
 
 def _joined(messages: Iterator[Json]) -> Iterator[Json]:
-    """A turn's text and its calls are one message, whichever comes first."""
+    """Joins the text and the tool calls of one assistant turn into one message, whichever comes first."""
     last: Json | None = None
     for message in messages:
         joined = _turn(last, message) if last else message
@@ -136,7 +132,7 @@ def _joined(messages: Iterator[Json]) -> Iterator[Json]:
 
 
 def _turn(first: Json, second: Json) -> Json | None:
-    """Both as one message, where at least one of them is nothing but calls."""
+    """Both as one assistant message, where at least one has nothing but tool calls; else None."""
     if first["role"] != "assistant" or second["role"] != "assistant":
         return None
     if "tool_calls" in second:
@@ -153,7 +149,7 @@ def _message(item: Json, param: str) -> Json:
 
 
 def _assistant(parts: list[Json]) -> Json:
-    """What was refused stands beside the content, as it came from the upstream."""
+    """An assistant message. A refusal is a field beside the content, as in a chat completion."""
     refused = "".join(part["refusal"] for part in parts if part["type"] == "refusal")
     said = [part for part in parts if part["type"] != "refusal"]
     alone = len(said) == 1 and said[0]["type"] == "text"
@@ -176,7 +172,7 @@ def _call_output(item: Json, param: str) -> Json:
 
 
 def _input_reasoning(_item: Json, _param: str) -> None:
-    """Chat models are not shown what they thought before."""
+    """Earlier reasoning is not sent to chat models."""
 
 
 def _reference(_item: Json, param: str) -> Json:
@@ -197,18 +193,19 @@ _MODES = {mode: mode for mode in ("none", "auto", "required")}
 
 
 def tools_of(given: list[Any]) -> list[Json]:
-    """Functions, nested. Raises `RequestError` for tools that OpenAI itself would run."""
-    return [_tool(expect(tool, dict, f"tools.{at}"), f"tools.{at}") for at, tool in enumerate(given)]
+    """Function tools in the nested form of chat completions. Raises `RequestError` for tools that OpenAI
+    would run itself."""
+    return [_tool(expect(tool, dict, f"tools.{index}"), f"tools.{index}") for index, tool in enumerate(given)]
 
 
 def tool_choice_of(given: Any) -> str | Json:
-    """What the model may or must call. Raises `RequestError`."""
+    """Which tools the model may or must call. Raises `RequestError`."""
     if isinstance(given, str):
         return chosen(given, _MODES, "tool_choice")
     choice = expect(given, dict, "tool_choice")
     if choice.get("type") == "allowed_tools":
         tools = required(choice, "tools", list, "tool_choice")
-        named = [_named(tool, f"tool_choice.tools.{at}") for at, tool in enumerate(tools)]
+        named = [_named(tool, f"tool_choice.tools.{index}") for index, tool in enumerate(tools)]
         mode = choice.get("mode") or "auto"
         return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": named}}
     return _named(choice, "tool_choice")
@@ -245,24 +242,24 @@ _REFUSED: Mapping[str, str] = {
     "background": f"{_STATELESS}: leave `background` out, and stream if the response takes long.",
     "prompt": f"{_STATELESS} and has no prompt templates: send `instructions` and `input` instead.",
 }
-"""What can't be answered as it is meant, and what to do about it."""
+"""Keys that can't be served, and what to do instead."""
 
 _CONVERTED = frozenset(
     {"input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning"}
     | {"max_output_tokens", "top_logprobs", "include"}
 )
 _KEPT_HERE = frozenset({"metadata", "store", "truncation", "max_tool_calls", "stream_options", "n"})
-"""Means nothing to a chat completion, or something else (`store` there would store)."""
+"""Keys that a chat completion does not have, or that mean something else there (`store`)."""
 
 _LOGPROBS = "message.output_text.logprobs"
 _OPENAI_MODEL = re.compile(r"(?:.*/)?(?:o\d|gpt-\d|chatgpt)")
-"""OpenAI's own models: some of them refuse `max_tokens`, which is what other servers know."""
+"""OpenAI's own models. Some of them refuse `max_tokens`, which other servers expect."""
 
 
 def parse_response_request(
     body: Json, api_key: str | None = None, warnings: WarningsOf | None = None
 ) -> ChatRequest:
-    """The chat request out of a Responses body; `vouch` and what we don't know are as there.
+    """The chat request for a Responses body; `vouch` and unknown keys are kept.
 
     Raises `RequestError` that names the parameter of the Responses API.
     """
@@ -270,7 +267,7 @@ def parse_response_request(
 
 
 def chat_body(body: Json) -> Json:
-    """The body that the same chat has for `/v1/chat/completions`. Raises `RequestError`."""
+    """The body of the same chat for `/v1/chat/completions`. Raises `RequestError`."""
     for key, advice in _REFUSED.items():
         if body.get(key):
             raise RequestError(f"`{key}` is not served. {advice}", param=key)
@@ -290,7 +287,8 @@ def chat_body(body: Json) -> Json:
 
 
 def _tools(body: Json) -> Json:
-    """Without tools the others mean nothing, and are an error in a chat completion."""
+    """`tools`, `tool_choice` and `parallel_tool_calls`. Without tools the others are an error in a chat
+    completion, so they are left out."""
     tools = optional(body, "tools", list)
     if not tools:
         return {}
@@ -304,10 +302,10 @@ def _tools(body: Json) -> Json:
 
 def _text(text: Json) -> Json:
     verbosity, form = optional(text, "verbosity", str, "text."), optional(text, "format", dict, "text.")
-    found: Json = {"verbosity": verbosity} if verbosity else {}
+    fields: Json = {"verbosity": verbosity} if verbosity else {}
     if form:
-        found |= chosen(form.get("type"), _FORMATS, "text.format.type")(form)
-    return found
+        fields |= chosen(form.get("type"), _FORMATS, "text.format.type")(form)
+    return fields
 
 
 def _plain(_form: Json) -> Json:

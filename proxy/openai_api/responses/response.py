@@ -1,4 +1,4 @@
-"""The `response` object, its output items, and what a chat message holds of them."""
+"""The `response` object and its output items, built from the parts of a chat completion."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def new_id(prefix: str) -> str:
 
 
 def message_item(item_id: str, status: Status, content: Sequence[Json] = ()) -> Json:
-    """The assistant's turn."""
+    """An output item for the assistant's message."""
     return {"type": "message", "id": item_id, "status": status, "role": "assistant", "content": [*content]}
 
 
 def text_part(text: str = "", annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
-    """What it says."""
+    """The text of a message."""
     return {
         "type": "output_text",
         "text": text,
@@ -36,22 +36,22 @@ def text_part(text: str = "", annotations: Sequence[Json] = (), logprobs: Sequen
 
 
 def refusal_part(refusal: str = "") -> Json:
-    """Why it says nothing."""
+    """A refusal of a message."""
     return {"type": "refusal", "refusal": refusal}
 
 
 def reasoning_item(item_id: str, summary: Sequence[Json] = ()) -> Json:
-    """What it thought: as the summary, which is what clients show."""
+    """An output item for reasoning. The text is in its summary, which clients show."""
     return {"type": "reasoning", "id": item_id, "summary": [*summary]}
 
 
 def summary_part(text: str = "") -> Json:
-    """One part of the summary."""
+    """One part of a reasoning summary."""
     return {"type": "summary_text", "text": text}
 
 
 def call_item(item_id: str, status: Status, call_id: str, name: str, arguments: str = "") -> Json:
-    """A function that it calls."""
+    """An output item for a function call."""
     return {
         "type": "function_call",
         "id": item_id,
@@ -63,7 +63,7 @@ def call_item(item_id: str, status: Status, call_id: str, name: str, arguments: 
 
 
 def flat(annotation: Json) -> Json:
-    """A chat message's annotation as the Responses API has it: of a citation the fields that it knows."""
+    """A chat message's annotation in the flat form of the Responses API; citations keep its fields only."""
     kind = annotation.get("type")
     nested = annotation.get(str(kind))
     fields = nested if isinstance(nested, dict) else annotation
@@ -73,17 +73,17 @@ def flat(annotation: Json) -> Json:
 
 
 _EMPTY: Mapping[str, Any] = {"start_index": 0, "end_index": 0, "url": "", "title": ""}
-"""Clients refuse a citation that lacks a field."""
+"""Defaults, since clients refuse a citation that lacks a field."""
 
 
 def reasoning_of(message: Json) -> str:
-    """What a message or a delta thinks, under either of the names that there are for it."""
+    """The reasoning of a message or a delta, under either of its two common names."""
     given = message.get("reasoning_content") or message.get("reasoning")
     return given if isinstance(given, str) else ""
 
 
 def text_of(content: Any) -> str:
-    """A content's text; of parts, that of the text parts."""
+    """The text of a content: the string itself, or its text parts joined."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -92,14 +92,14 @@ def text_of(content: Any) -> str:
 
 
 def calls_of(message: Json) -> list[Json]:
-    """The functions that a message or a delta calls."""
+    """The tool calls of a message or a delta."""
     calls = message.get("tool_calls")
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
-_ASKED: Json = {
+_ECHOED: Json = {
     "instructions": None,
     "max_output_tokens": None,
     "max_tool_calls": None,
@@ -114,13 +114,13 @@ _ASKED: Json = {
     "top_logprobs": 0,
     "top_p": None,
 }
-"""What a response says of its request, where the request says nothing. What the upstream takes by default
-(a temperature, say) is not known here."""
+"""Fields of the request that a response repeats, with their values where the request leaves them out. The
+upstream's own defaults (a temperature, say) are not known here."""
 
 _NAMED = ("prompt_cache_key", "safety_identifier", "user")
-"""What it says of its request only where the request says it: the schema has no null for them."""
+"""Fields that a response repeats only if the request has them: the schema does not allow null."""
 
-_OURS: Json = {
+_FIXED: Json = {
     "background": False,
     "conversation": None,
     "previous_response_id": None,
@@ -128,31 +128,31 @@ _OURS: Json = {
     "store": False,
     "truncation": "disabled",
 }
-"""What it says whatever was asked for."""
+"""Fields that have the same value in every response."""
 
 _TAKEN = frozenset({"id", "object", "created", "created_at", "completed_at", "status", "error", "model"})
-_KNOWN = _TAKEN | {"choices", "usage", "incomplete_details", "output", *_ASKED, *_NAMED, *_OURS} - {
+_KNOWN = _TAKEN | {"choices", "usage", "incomplete_details", "output", *_ECHOED, *_NAMED, *_FIXED} - {
     "service_tier"
 }
 
 
 def echo(body: Json) -> Json:
-    """What a response says of the request with that body."""
+    """The fields of the request's body that its response repeats."""
     named = {key: body[key] for key in _NAMED if body.get(key) is not None}
-    return {key: default if body.get(key) is None else body[key] for key, default in _ASKED.items()} | named
+    return {key: default if body.get(key) is None else body[key] for key, default in _ECHOED.items()} | named
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What stays the same throughout one response: its id, when it was made, and what was asked for."""
+    """What stays the same throughout one response: its id, creation time, and the repeated request fields."""
 
     model: str
-    asked: Json
+    echoed: Json
     id: str = field(default_factory=lambda: new_id("resp"))
     created: int = field(default_factory=lambda: int(time.time()))
 
     def response(self, output: Sequence[Json] = (), fields: Json | None = None) -> Json:
-        """The response so far: in progress, unless `fields` say more."""
+        """The response so far: in progress, unless `fields` say otherwise."""
         return {
             "id": self.id,
             "object": "response",
@@ -162,14 +162,14 @@ class Envelope:
             "incomplete_details": None,
             "model": self.model,
             "output": [*output],
-            **self.asked,
-            **_OURS,
+            **self.echoed,
+            **_FIXED,
             **(fields or {}),
         }
 
 
 def ending(finish_reason: Any) -> Json:
-    """How a response ended whose chat completion ended like that."""
+    """The status fields of a response whose chat completion has that finish reason."""
     reason = _INCOMPLETE.get(str(finish_reason))
     if reason is None:
         return {"status": "completed", "completed_at": int(time.time())}
@@ -177,28 +177,30 @@ def ending(finish_reason: Any) -> Json:
 
 
 def unknown(reply: Json) -> Json:
-    """What the upstream's completion held that we don't know, and its service tier."""
+    """Unknown fields of the upstream's completion, and its service tier."""
     return {key: value for key, value in reply.items() if key not in _KNOWN and value is not None}
 
 
 def usage_object(usage: Json) -> Json:
     """A chat completion's usage under its names in the Responses API."""
-    asked_for, said = (_details(usage, key) for key in ("prompt_tokens_details", "completion_tokens_details"))
+    prompt, completion = (
+        _details(usage, key) for key in ("prompt_tokens_details", "completion_tokens_details")
+    )
     verification = usage.get("verification")
     return {
         **_counts(usage),
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0, **asked_for},
-        "output_tokens_details": {"reasoning_tokens": 0, **said},
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0, **prompt},
+        "output_tokens_details": {"reasoning_tokens": 0, **completion},
         **({"verification": _counts(verification)} if verification else {}),
     }
 
 
 def _counts(usage: Json) -> Json:
-    spent, said = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     return {
-        "input_tokens": spent,
-        "output_tokens": said,
-        "total_tokens": _count(usage, "total_tokens") or spent + said,
+        "input_tokens": prompt,
+        "output_tokens": completion,
+        "total_tokens": _count(usage, "total_tokens") or prompt + completion,
     }
 
 

@@ -1,7 +1,6 @@
-"""A response as the wire has it: whole, or as the events of a Responses stream.
+"""Writes a reply to the wire of `/v1/responses`: as one object, or as the events of a Responses stream.
 
-Output items are opened, written and closed; each has its `output_index`, and its `beat` is an event that says
-nothing new.
+A writer per output item opens, writes and closes it. Its `beat` is a heartbeat: an event without new content.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ from proxy.types import ChoiceDelta, Json, ReplyChunk
 
 
 class Writer(Protocol):
-    """An output item that is being written. `done` is the whole of it, None while it is open."""
+    """Writes one output item. `done` is the complete item, None while it is open."""
 
     done: Json | None
 
 
 @dataclass(slots=True)
 class ReasoningWriter:
-    """What the model thinks."""
+    """Writes the model's reasoning."""
 
     index: int
     id: str = field(default_factory=lambda: new_id("rs"))
@@ -53,12 +52,12 @@ class ReasoningWriter:
     done: Json | None = None
 
     def open(self) -> Iterator[Json]:
-        """The item with an empty part."""
+        """Opens the item with an empty part."""
         yield _item("added", self.index, reasoning_item(self.id))
         yield self._event("reasoning_summary_part.added", part=summary_part())
 
     def write(self, piece: str) -> Json:
-        """More of it."""
+        """A piece of the reasoning."""
         self.pieces.append(piece)
         return self._event("reasoning_summary_text.delta", delta=piece)
 
@@ -81,7 +80,7 @@ class ReasoningWriter:
 
 @dataclass(slots=True)
 class MessageWriter:
-    """What the model says: a text, a refusal, or one after the other."""
+    """Writes the model's message: a text, a refusal, or both."""
 
     index: int
     id: str = field(default_factory=lambda: new_id("msg"))
@@ -91,11 +90,11 @@ class MessageWriter:
     done: Json | None = None
 
     def open(self) -> Iterator[Json]:
-        """The item without content."""
+        """Opens the item without content."""
         yield _item("added", self.index, message_item(self.id, "in_progress"))
 
     def write(self, piece: str, logprobs: Sequence[Json] = ()) -> Iterator[Json]:
-        """More of the text, behind its part where it is the first."""
+        """A piece of the text; the first piece opens the text's part."""
         if not self.writing:
             self.writing = True
             yield self._event("content_part.added", part=text_part())
@@ -108,9 +107,11 @@ class MessageWriter:
         return self._event("output_text.delta", delta="", logprobs=[])
 
     def end_text(self, annotations: Sequence[Json], logprobs: Sequence[Json]) -> Iterator[Json]:
-        """The annotations, the whole text and its part."""
-        for at, annotation in enumerate(annotations):
-            yield self._event("output_text.annotation.added", annotation_index=at, annotation=annotation)
+        """The annotations, the complete text and its part."""
+        for position, annotation in enumerate(annotations):
+            yield self._event(
+                "output_text.annotation.added", annotation_index=position, annotation=annotation
+            )
         part = text_part("".join(self.pieces), annotations, logprobs)
         yield self._event("output_text.done", text=part["text"], logprobs=[*logprobs])
         yield self._event("content_part.done", part=part)
@@ -126,7 +127,7 @@ class MessageWriter:
         self.parts.append(part)
 
     def close(self, status: Status) -> Iterator[Json]:
-        """The item."""
+        """Closes the item."""
         self.done = message_item(self.id, status, self.parts)
         yield _item("done", self.index, self.done)
 
@@ -137,7 +138,7 @@ class MessageWriter:
 
 @dataclass(slots=True)
 class CallWriter:
-    """A function that the model calls: all at once."""
+    """Writes a function call, all at once."""
 
     index: int
     call_id: str
@@ -164,41 +165,41 @@ def _item(what: str, index: int, item: Json) -> Json:
 
 
 def event(data: Json) -> bytes:
-    """One event, under its own name. There is no `[DONE]` in these streams."""
+    """One server-sent event, named by its type. These streams have no `[DONE]`."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return f"event: {data['type']}\ndata: {text}\n\n".encode()
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseSerializer:
-    """Writes a reply as `/v1/responses` has it: whole, or as events. There is never more than one choice."""
+    """Serialises a reply for `/v1/responses`: as one object, or as events. A response has one choice."""
 
     envelope: Envelope
     chunks: ResponseChunks
 
     def whole(self, answer: Answer) -> Json:
-        """The `response` object: what its stream would end with."""
+        """The `response` object, which is also the end of its stream."""
         ended: Json = self.chunks.finish(choices(answer)[0], answer)[-1]["response"]
         return ended
 
     def start(self) -> Iterator[bytes]:
-        """That there is a response."""
+        """Says that the response exists."""
         return map(event, self.chunks.start())
 
     def event(self, stream_event: StreamEvent) -> Iterator[bytes]:
-        """What stream_event; for the answer, all that was not sent yet."""
+        """The events for one stream event; for the answer, everything that was not sent yet."""
         return map(event, self._events(stream_event))
 
     def heartbeat(self) -> Iterator[bytes]:
-        """An event that says nothing new."""
+        """An event without new content."""
         return map(event, self.chunks.heartbeat())
 
     def failed(self, error: Exception) -> Iterator[bytes]:
-        """An error, as clients raise it."""
+        """An error event, which clients raise."""
         return map(event, self.chunks.failed(error))
 
     def end(self) -> Iterator[bytes]:
-        """Nothing: the last event says that it is the last."""
+        """Nothing: the last event already ends the stream."""
         return iter(())
 
     def _events(self, stream_event: StreamEvent) -> list[Json]:
@@ -223,9 +224,9 @@ class ResponseSerializer:
 class ResponseChunks:
     """Makes the events of one stream, numbered from 0.
 
-    `start` comes first; then `text`, `fields` and `heartbeat` as things happen; `finish` or `failed` last.
-    What the choice holds in the end and was not told before is told by `finish`, so that a reply that nothing
-    was told of is whole too.
+    Call `start` first, then `text`, `fields` and `heartbeat` as needed, and `finish` or `failed` last.
+    `finish` sends everything of the choice that was not sent before, so a reply that is not streamed needs
+    it alone.
     """
 
     def __init__(self, envelope: Envelope) -> None:
@@ -237,32 +238,32 @@ class ResponseChunks:
         self._thoughts: list[str] = []
 
     def start(self) -> list[Json]:
-        """That there is a response."""
+        """Says that the response exists."""
         so_far = self._envelope.response()
         kinds = ("response.created", "response.in_progress")
         return self._numbered({"type": kind, "response": so_far} for kind in kinds)
 
     def text(self, piece: str) -> list[Json]:
-        """A piece of the content, marks and all."""
-        return self._numbered(self._say(piece))
+        """A piece of the content, with its markers."""
+        return self._numbered(self._write_text(piece))
 
     def fields(self, delta: Json) -> list[Json]:
-        """Other fields of a delta, as the upstream sent them: what it thinks. The rest waits for the end: a
-        call that was told of before text that is still being checked would stand before it."""
+        """The reasoning in the other fields of a delta. Everything else waits for the end: a tool call sent
+        now would come before text that is still being checked."""
         return self._numbered(self._think(reasoning_of(delta)))
 
     def heartbeat(self) -> list[Json]:
-        """An event that says nothing new: no client drops it, and none takes it for something else.
+        """An event without new content that all clients accept.
 
-        Before the first item the response again; then an empty piece, since some clients take a response for
-        all that was said so far.
+        Before the first item, it repeats the response. Later it is an empty piece, since some clients take a
+        repeated response for the complete output so far.
         """
         still_open = self._thinking or self._message
         again = {"type": "response.in_progress", "response": self._envelope.response()}
         return self._numbered([still_open.beat() if still_open else again])
 
     def finish(self, choice: Choice, answer: Answer) -> list[Json]:
-        """Everything that was not told yet; the response as a whole at last."""
+        """Everything that was not sent yet; the complete response comes last."""
         ended = ending(choice.raw.get("finish_reason"))
         status: Status = ended["status"]
         events = self._numbered(self._rest(choice, status))
@@ -271,15 +272,15 @@ class ResponseChunks:
         return [*events, *self._numbered([{"type": kind, "response": whole}])]
 
     def failed(self, error: Exception) -> list[Json]:
-        """That it broke off, as an error that clients raise, and as the response's end."""
-        told = error_object(error)["error"]
+        """An error event, which clients raise, and the end of the failed response."""
+        fields = error_object(error)["error"]
         limited = isinstance(error, UpstreamError) and error.status == 429
-        cause = {"code": "rate_limit_exceeded" if limited else "server_error", "message": told["message"]}
+        cause = {"code": "rate_limit_exceeded" if limited else "server_error", "message": fields["message"]}
         whole = self._envelope.response(self._output, {"status": "failed", "error": cause})
-        flat_error = {key: told[key] for key in ("code", "message", "param")}
+        flat_error = {key: fields[key] for key in ("code", "message", "param")}
         return self._numbered(
             [
-                {"type": "error", **flat_error, "error": told},
+                {"type": "error", **flat_error, "error": fields},
                 {"type": "response.failed", "response": whole},
             ]
         )
@@ -290,8 +291,8 @@ class ResponseChunks:
 
     def _numbered(self, events: Iterable[Json]) -> list[Json]:
         numbered = [
-            {"type": one["type"], "sequence_number": number, **one}
-            for number, one in enumerate(events, self._number)
+            {"type": event["type"], "sequence_number": number, **event}
+            for number, event in enumerate(events, self._number)
         ]
         self._number += len(numbered)
         return numbered
@@ -311,7 +312,7 @@ class ResponseChunks:
             yield from self._thinking.close()
             self._thinking = None
 
-    def _say(self, piece: str, logprobs: Iterable[Json] = ()) -> Iterator[Json]:
+    def _write_text(self, piece: str, logprobs: Iterable[Json] = ()) -> Iterator[Json]:
         yield from self._end_thinking()
         yield from self._open_message()
         if self._message is not None:
@@ -325,21 +326,23 @@ class ResponseChunks:
 
     def _call(self, call: Json, status: Status) -> Iterator[Json]:
         function = call.get("function")
-        told: Json = function if isinstance(function, dict) else {}
+        called: Json = function if isinstance(function, dict) else {}
         call_id = call.get("id") or new_id("call")
-        writer = CallWriter(len(self._writers), str(call_id), text_of(told.get("name")))
+        writer = CallWriter(len(self._writers), str(call_id), text_of(called.get("name")))
         self._writers.append(writer)
-        yield from writer.write(text_of(told.get("arguments")), status)
+        yield from writer.write(text_of(called.get("arguments")), status)
 
     def _rest(self, choice: Choice, status: Status) -> Iterator[Json]:
-        """What was not told, and the end of every item."""
+        """Everything that was not sent yet, and the end of every item."""
         message = choice.raw.get("message") or {}
         calls, refusal = calls_of(message), text_of(message.get("refusal"))
         yield from self._think(_rest_of(reasoning_of(message), "".join(self._thoughts)))
         yield from self._end_thinking()
         logprobs = _logprobs(choice)
-        for piece in self._unsaid(text_of(choice.content), choice.cuts, empty=not refusal and not calls):
-            yield from self._say(piece, logprobs)
+        for piece in self._unsent_pieces(
+            text_of(choice.content), choice.cuts, empty=not refusal and not calls
+        ):
+            yield from self._write_text(piece, logprobs)
         yield from self._end_message(choice, refusal, status)
         for call in calls:
             yield from self._call(call, status)
@@ -355,22 +358,22 @@ class ResponseChunks:
             yield from self._message.refuse(refusal)
         yield from self._message.close(status)
 
-    def _unsaid(self, content: str, cuts: tuple[int, ...], *, empty: bool) -> list[str]:
-        """The rest of the content in pieces that end at claims. What was said stays, whatever the end is."""
-        said = "".join(self._message.pieces) if self._message else ""
-        start = len(content) - len(_rest_of(content, said))
+    def _unsent_pieces(self, content: str, cuts: tuple[int, ...], *, empty: bool) -> list[str]:
+        """The unsent content in pieces that end at claims. What was sent is never taken back."""
+        sent = "".join(self._message.pieces) if self._message else ""
+        start = len(content) - len(_rest_of(content, sent))
         ends = (start, *(cut for cut in cuts if cut > start), len(content))
         pieces = [content[start:end] for start, end in pairwise(ends) if end > start]
-        return pieces or ([""] if empty and not said else [])
+        return pieces or ([""] if empty and not sent else [])
 
 
-def _rest_of(whole: str, said: str) -> str:
-    """What was not said of the whole. Nothing, where something else was said: that stays."""
-    return whole.removeprefix(said) if whole.startswith(said) else ""
+def _rest_of(whole: str, sent: str) -> str:
+    """The part of `whole` after `sent`; empty where `whole` does not begin with `sent`."""
+    return whole.removeprefix(sent) if whole.startswith(sent) else ""
 
 
 def _whole(choice: Choice, answer: Answer) -> Json:
-    """What the response says beside its output; of one that was not checked, nothing of ours."""
+    """The fields of the response beside its output; an unchecked one has no references or verification."""
     if not choice.verification:
         return {**unknown(answer.reply.raw), "usage": usage_object(answer.reply.raw.get("usage") or {})}
     return {
@@ -383,7 +386,7 @@ def _whole(choice: Choice, answer: Answer) -> Json:
 
 def _annotations(choice: Choice) -> list[Json]:
     theirs = message_fields(choice).get("annotations") or []
-    return [flat(one) for one in (*theirs, *choice.annotations) if isinstance(one, dict)]
+    return [flat(annotation) for annotation in (*theirs, *choice.annotations) if isinstance(annotation, dict)]
 
 
 def _logprobs(choice: Choice) -> list[Json]:
