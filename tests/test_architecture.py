@@ -89,8 +89,6 @@ SAME_THING = set(
 )
 """What a module may be called in several packages: it is the same thing for different subjects. A benchmark
 (`benchmarks.index`) and a reader of files (`index_builder.readers.text`) have the name of their subject."""
-NAMES_LEFT = {"context"}
-"""Names that two modules still share. Only ever remove one."""
 
 
 def module_of(path: Path) -> str:
@@ -202,7 +200,7 @@ def test_no_two_modules_have_the_same_name() -> None:
         if "benchmarks" not in path.parts and "readers" not in path.parts:
             named.setdefault(path.stem, []).append(module_of(path))
     twice = {name: modules for name, modules in named.items() if len(modules) > 1}
-    assert {name: twice[name] for name in twice.keys() - SAME_THING - NAMES_LEFT} == {}
+    assert {name: twice[name] for name in twice.keys() - SAME_THING} == {}
 
 
 def _cycle(graph: dict[str, set[str]]) -> list[str]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from proxy.cli.compose import compose
 from proxy.config.load import load
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext, Sources
+from proxy.engine.app_context import AppContext, Sources
 from proxy.engine.pipeline import Pipeline
 from proxy.errors import RequestError
 from proxy.openai_api.chat.response import Choice, choice

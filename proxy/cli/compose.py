@@ -16,7 +16,7 @@ from proxy.config.checker_settings import CheckerName
 from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
-from proxy.engine.context import AppContext, Model
+from proxy.engine.app_context import AppContext, Model
 from proxy.engine.delivery import contradiction
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker, Extractor, Retriever

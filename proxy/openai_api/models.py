@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proxy.engine.context import Model
+from proxy.engine.app_context import Model
 from proxy.openai_api.chat.request import UNCHECKED
 from proxy.openai_api.options import find_model
 from proxy.types import Json

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from proxy.citations.place import WARNING
 from proxy.config.checker_settings import CheckerName
 from proxy.config.settings import Retrieval, Settings
-from proxy.engine.context import AppContext, Model, Sources
+from proxy.engine.app_context import AppContext, Model, Sources
 from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
 from proxy.engine.pipeline import Options
 from proxy.engine.verifier import Verifier

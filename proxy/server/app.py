@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext
+from proxy.engine.app_context import AppContext
 from proxy.errors import NotFoundError, VouchError
 from proxy.openai_api.error_object import error_headers, error_object, error_status
 from proxy.server.chats import ChatService

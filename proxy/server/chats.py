@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from proxy.aio import closing
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext, Model
+from proxy.engine.app_context import AppContext, Model
 from proxy.engine.delivery import Answer, StreamEvent
 from proxy.engine.pipeline import Pipeline
 from proxy.engine.reply_stream import unchecked_events

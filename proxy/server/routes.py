@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from proxy.citations.report import CitationOptions, check_citations
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext
+from proxy.engine.app_context import AppContext
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError
 from proxy.openai_api.chat.request import UNCHECKED, parse_body, parse_chat
 from proxy.openai_api.citation_check import parse_check, report_object

@@ -8,7 +8,7 @@ import pytest
 
 from proxy.cli.compose import Library, make_parts
 from proxy.config.settings import Settings
-from proxy.engine.context import AppContext
+from proxy.engine.app_context import AppContext
 from proxy.retrieval import open_corpus, search_thread
 from proxy.retrieval.index_files import open_index
 from proxy.types import Document, Evidence, RetrievalMode
