@@ -1,0 +1,1 @@
+"""The claim checker: reads (title + evidence, claim), says entailed, contradicted or neither."""
