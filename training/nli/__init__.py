@@ -1,1 +1,0 @@
-"""The claim checker: reads (title + evidence, claim), says entailed, contradicted or neither."""
