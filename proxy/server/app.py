@@ -16,8 +16,7 @@ from proxy.config.settings import Settings
 from proxy.engine.app_context import AppContext
 from proxy.errors import NotFoundError, VouchError
 from proxy.openai_api.error_object import error_headers, error_object, error_status
-from proxy.server.chats import ChatService
-from proxy.server.limits import ConcurrencyLimit
+from proxy.server.chats import ChatService, ConcurrencyLimit
 from proxy.server.middleware import CancelOnDisconnect, Keys, RequestId
 from proxy.server.routes import FORWARDED, Endpoints
 

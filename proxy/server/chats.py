@@ -1,4 +1,4 @@
-"""Answers chats of every API: checked or unchecked, whole or streamed."""
+"""Answers chats of every API, checked or unchecked, whole or streamed, and bounds how many run at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -18,15 +18,40 @@ from proxy.engine.app_context import AppContext, Model
 from proxy.engine.delivery import Answer, StreamEvent
 from proxy.engine.pipeline import Pipeline
 from proxy.engine.reply_stream import unchecked_events
+from proxy.errors import OverloadedError
 from proxy.openai_api.chat.request import ChatRequest
 from proxy.openai_api.chat.stream import ChatSerializer, Chunks, UncheckedChatSerializer
 from proxy.openai_api.options import ResolvedOptions, find_model, open_sources
 from proxy.protocols import LLM
-from proxy.server.limits import ConcurrencyLimit
 from proxy.server.relay import Relayed
 from proxy.server.streaming import Serializer, event_stream
 from proxy.types import Passage
 from proxy.upstream.completion import Streamed
+
+
+class ConcurrencyLimit:
+    """`concurrency` places and a queue of `queue` before them."""
+
+    def __init__(self, concurrency: int, queue: int) -> None:
+        self._places = asyncio.Semaphore(concurrency)
+        self._queue = queue
+        self._waiting = 0
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Waits for a place and holds it. Raises `OverloadedError` when the queue is full."""
+        if self._places.locked() and self._waiting >= self._queue:
+            raise OverloadedError("The server is busy: too many chats are waiting. Try again in a moment.")
+        self._waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._places.release()
+
 
 log = logging.getLogger(__name__)
 

@@ -25,8 +25,7 @@ from proxy.openai_api.references import passage_object, passage_page
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import Envelope, echo
 from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
-from proxy.server.chats import ChatService
-from proxy.server.limits import ConcurrencyLimit
+from proxy.server.chats import ChatService, ConcurrencyLimit
 from proxy.server.middleware import bearer
 from proxy.server.relay import Relayed
 from proxy.types import Json
