@@ -23,7 +23,7 @@ async def closing(items: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """The results in order. When one fails or this is cancelled, the rest is cancelled first."""
-    tasks = [asyncio.ensure_future(one) for one in work]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
     try:
         return await asyncio.gather(*tasks)
     finally:

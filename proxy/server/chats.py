@@ -27,6 +27,9 @@ from proxy.server.relay import Relayed
 from proxy.server.streaming import Serializer, event_stream
 from proxy.types import Passage
 from proxy.upstream.completion import Streamed
+from proxy.upstream.endpoint import Relay
+
+log = logging.getLogger(__name__)
 
 
 class ConcurrencyLimit:
@@ -53,9 +56,6 @@ class ConcurrencyLimit:
             self._places.release()
 
 
-log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class ChatService:
     """Answers chats with the application's components, by the settings and each request's options."""
@@ -69,7 +69,7 @@ class ChatService:
         model = find_model(self.context.models, request.model)
         if request.unchecked:
             if model.relay is not None:
-                return await self._relayed(request, model)
+                return await self._relayed(request, model.relay)
             return await self.respond(
                 request, model, UncheckedChatSerializer(include_usage=request.include_usage), base_url
             )
@@ -121,13 +121,11 @@ class ChatService:
             options.policy(request, model, rendering),
         )
 
-    async def _relayed(self, request: ChatRequest, model: Model) -> Response:
+    async def _relayed(self, request: ChatRequest, relay: Relay) -> Response:
         """An unchecked chat, passed on as bytes. It holds its place until everything is sent."""
-        if model.relay is None:
-            raise RuntimeError("the upstream's client can't relay")
         async with AsyncExitStack() as held:
             await held.enter_async_context(self.limit.place())
-            answer = await model.relay.relay(request.chat)
+            answer = await relay.relay(request.chat)
             held.push_async_callback(answer.aclose)
             return Relayed(answer, held.pop_all().aclose)
 
