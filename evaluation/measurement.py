@@ -52,6 +52,19 @@ class Judged:
         return np.array([verdict is Verdict.SUPPORTED for verdict in self.verdicts], dtype=np.bool_)
 
     @property
+    def contradicted(self) -> Flags:
+        """Which pairs it called contradicted, shape (n,)."""
+        return np.array([verdict is Verdict.CONTRADICTED for verdict in self.verdicts], dtype=np.bool_)
+
+    @property
+    def doubt(self) -> Floats:
+        """How surely each pair is contradicted, shape (n,): by the verdict, then by the score.
+
+        1 to 2 where the verdict is `contradicted`, 0 to 1 where it is another, -1 where the check failed.
+        """
+        return np.where(self.failed, -1.0, self.contradicted + (1 - self.scores))
+
+    @property
     def failed(self) -> Flags:
         """Which pairs it failed on, shape (n,)."""
         return np.array([verdict is Verdict.UNVERIFIED for verdict in self.verdicts], dtype=np.bool_)

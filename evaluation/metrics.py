@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
+from sklearn.metrics import precision_recall_curve, precision_recall_fscore_support, roc_auc_score
 
 from evaluation.datasets import Label
 from proxy.types import Verdict
@@ -34,6 +34,7 @@ _SHOWN = 3
 _OUTER = (2.5, 97.5)
 """Percentiles that hold 95% between them."""
 _THREE = (Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
+_HALF = 0.5
 _OTHER = len(_THREE)
 """The code of a verdict that is none of the three, and so always wrong."""
 
@@ -108,6 +109,22 @@ def three_way_codes(labels: Sequence[Label], verdicts: Sequence[Verdict]) -> tup
     ]
     codes = np.array(told, dtype=np.int64)
     return codes[:, 0], codes[:, 1]
+
+
+def contradiction(contradicted: Flags, called: Flags, doubt: Floats) -> Figures:
+    """Precision and recall of the verdict `contradicted`, and the precision at a recall of one half.
+
+    For the latter, rows are called contradicted in the order of `doubt`, from the highest down, equal ones
+    together, until half of those that are contradicted are among them. All arrays have shape (n,).
+    """
+    if not contradicted.any():
+        return {"precision": math.nan, "recall": math.nan, "precision_at_half_recall": math.nan}
+    precision, recall, _ = precision_recall_curve(contradicted, doubt)
+    return {
+        "precision": share(contradicted[called]),
+        "recall": share(called[contradicted]),
+        "precision_at_half_recall": float(precision[recall >= _HALF][-1]),
+    }
 
 
 def share(flags: Flags) -> float:

@@ -1,1 +1,1 @@
-"""Contrast pairs: one right and one wrong claim of the same passage, written by hand."""
+"""Contrast pairs: right and wrong claims of the same passage, written by hand."""

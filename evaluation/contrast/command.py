@@ -4,36 +4,60 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress, islice, product
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
+from numpy.typing import NDArray
 
 from evaluation.arguments import add_checker_arguments, add_files_argument
-from evaluation.contrast.data import ContrastPair, Split, packaged, read_pairs
+from evaluation.contrast.data import DEV, HELD_OUT, ContrastGroup, read_groups
+from evaluation.datasets import Label
 from evaluation.judges import open_checker
-from evaluation.measurement import Judged, judge
+from evaluation.measurement import Judged, judge, picked
+from evaluation.metrics import Figures, Flags, contradiction, nested, share, shown, two_way
 from evaluation.output import Report, failures, table
 from proxy.config.load import load
-from proxy.protocols import Checker
+from proxy.errors import ConfigError
 
 NAME = "contrast"
 HELP = "contrast pairs: is the right claim of a passage supported, and the wrong one not?"
 
-_FIGURES = ("accuracy", "right supported", "wrong not supported", "both", "auc")
+ALL = "all"
+Labels = NDArray[np.str_]
+_COLUMNS = {
+    "accuracy": "claims judged right",
+    "balanced_accuracy": "balanced accuracy",
+    "auc": "AUC",
+    "ranked": "right above wrong",
+    "contradicted.precision": "precision, contradicted",
+    "contradicted.recall": "recall, contradicted",
+    "ece": "ECE",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Figures of one file's pairs, by kind; `all` is the whole file."""
+class Part:
+    """The figures of the groups of one language and kind, or of `all` of either."""
 
-    file: str
+    language: str
+    kind: str
+    pairs: int
+    claims: int
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A checker's figures over these files. It failed on `unverified` claims: these count as judged wrong."""
+
+    files: tuple[str, ...]
     checker: str
+    parts: tuple[Part, ...]
     unverified: int
-    groups: Mapping[str, tuple[int, Mapping[str, float]]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,72 +66,108 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files_argument(
         parser, "--data", "contrast pairs (JSON Lines) instead of the project's", required=False
     )
-    parser.add_argument(
-        "--split", choices=get_args(Split), default="dev", help="which of the project's pairs; default: dev"
-    )
+    parser.add_argument("--held-out", action="store_true", help="the project's held-out pairs instead")
 
 
 def run(options: argparse.Namespace) -> None:
     """All pairs are read before the work begins."""
+    if options.data and options.held_out:
+        raise ConfigError("--held-out measures on the project's pairs, --data on others: give one of them.")
     settings = load(options.config)
-    files: Sequence[Path] = options.data or packaged(options.split)
-    pairs = {path: read_pairs(path) for path in files}
-    report = Report[Measured](options.json, _as_json, _as_markdown)
+    files: Sequence[Path] = options.data or (HELD_OUT if options.held_out else DEV)
+    groups = [group for path in files for group in read_groups(path)]
+    pairs = [row.pair() for group in groups for row in group.rows]
 
-    async def measure_all() -> None:
+    async def judge_all() -> Judged:
         async with open_checker(settings, options.checker) as checker:
-            for path, own in pairs.items():
-                report.add(await _measure(checker, options.checker, path, own))
+            return await judge(checker, pairs, len(pairs), "contrast pairs")
 
-    asyncio.run(measure_all())
+    judged = asyncio.run(judge_all())
+    report = Report(options.json, _as_json, _as_markdown)
+    report.add(
+        Contrast(
+            tuple(path.name for path in files),
+            options.checker,
+            tuple(measure(groups, judged)),
+            judged.unverified,
+        )
+    )
     report.end()
 
 
-async def _measure(checker: Checker, name: str, path: Path, pairs: Sequence[ContrastPair]) -> Measured:
-    claims = [claim for pair in pairs for claim in (pair.right, pair.wrong)]
-    judged = await judge(checker, claims, len(claims), path.name)
-    kinds = np.array([pair.kind for pair in pairs])
-    groups = {"all": (len(pairs), _figures(judged, np.ones(len(pairs), dtype=np.bool_)))}
-    for kind in sorted(set(kinds.tolist())):
-        chosen = kinds == kind
-        groups[kind] = (int(chosen.sum()), _figures(judged, chosen))
-    return Measured(path.name, name, judged.unverified, groups)
+def measure(groups: Sequence[ContrastGroup], judged: Judged) -> Iterator[Part]:
+    """The figures of all languages where there are several, and of each: the whole, then kind by kind.
+
+    `judged` has the right claims of the first group, then its wrong ones, then those of the next group.
+    """
+    languages = np.array([group.language for group in groups])
+    kinds = np.array([group.kind for group in groups])
+    names = sorted(set(languages.tolist()))
+    for language in [ALL, *names] if len(names) > 1 else names:
+        own = (languages == language) | (language == ALL)
+        for kind in [ALL, *sorted(set(kinds[own].tolist()))]:
+            yield _part(language, kind, groups, own & ((kinds == kind) | (kind == ALL)), judged)
 
 
-def _figures(judged: Judged, chosen: Any) -> dict[str, float]:
-    """Of the chosen pairs, shape (n,). A claim that the checker failed on is judged wrong."""
-    called = (judged.called & ~judged.failed).reshape(-1, 2)[chosen]
-    failed = judged.failed.reshape(-1, 2)[chosen]
-    scores = judged.scores.reshape(-1, 2)[chosen]
-    right, wrong = called[:, 0], ~called[:, 1] & ~failed[:, 1]
-    truth = np.tile([True, False], len(scores))
+def _part(language: str, kind: str, groups: Sequence[ContrastGroup], chosen: Flags, judged: Judged) -> Part:
+    own = picked(judged, np.repeat(chosen, [len(group.rows) for group in groups]))
+    rest = iter(own.scores.tolist())
+    labels: list[Label] = []
+    above: list[bool] = []
+    for group in compress(groups, chosen):
+        labels += [row.label for row in group.rows]
+        right, wrong = list(islice(rest, len(group.right))), list(islice(rest, len(group.wrong)))
+        above += [higher > lower for higher, lower in product(right, wrong)]
+    figures = {**_figures(np.array(labels), own), "ranked": share(np.array(above))}
+    return Part(language, kind, len(above), len(labels), figures)
+
+
+def _figures(labels: Labels, judged: Judged) -> Figures:
+    """Of claims with these labels, shape (n,). A failed check is wrong whatever the label."""
+    supported = labels == "supported"
+    called = np.where(judged.failed, ~supported, judged.called)
+    told = labels != "not_supported"
+    truth = (labels == "contradicted")[told]
+    contradicted = contradiction(truth, judged.contradicted[told], judged.doubt[told])
     return {
-        "accuracy": float(np.concatenate([right, wrong]).mean()),
-        "right supported": float(right.mean()),
-        "wrong not supported": float(wrong.mean()),
-        "both": float((right & wrong).mean()),
-        "auc": float(roc_auc_score(truth, scores.ravel())),
+        **two_way(supported, called, judged.scores),
+        **{f"contradicted.{name}": value for name, value in contradicted.items()},
     }
 
 
-def _as_json(measured: Measured) -> dict[str, Any]:
+def _as_json(contrast: Contrast) -> dict[str, Any]:
     return {
-        "file": measured.file,
-        "checker": measured.checker,
-        "unverified": measured.unverified,
+        "files": contrast.files,
+        "checker": contrast.checker,
+        "unverified": contrast.unverified,
         "groups": [
-            {"kind": kind, "pairs": count, **{name: round(figures[name], 4) for name in _FIGURES}}
-            for kind, (count, figures) in measured.groups.items()
+            {
+                "language": part.language,
+                "kind": part.kind,
+                "pairs": part.pairs,
+                "claims": part.claims,
+                **nested(part.figures),
+            }
+            for part in contrast.parts
         ],
     }
 
 
-def _as_markdown(files: Sequence[Measured]) -> str:
+def _as_markdown(done: Sequence[Contrast]) -> str:
+    return "\n".join(map(_table, done))
+
+
+def _table(contrast: Contrast) -> str:
     rows = [
-        [measured.file, kind, str(count), *(f"{figures[name]:.3f}" for name in _FIGURES)]
-        for measured in files
-        for kind, (count, figures) in measured.groups.items()
+        [
+            part.language,
+            part.kind,
+            f"{part.pairs:,}",
+            f"{part.claims:,}",
+            *(shown(part.figures[name]) for name in _COLUMNS),
+        ]
+        for part in contrast.parts
     ]
-    text = table(["file", "kind", "pairs", *_FIGURES], rows)
-    head = f"Checker `{files[0].checker}`. `both`: pairs of which both claims are judged right.\n\n"
-    return head + text + failures(sum(measured.unverified for measured in files), "judged wrong")
+    head = f"Checker `{contrast.checker}`, {', '.join(contrast.files)}.\n\n"
+    text = table(["language", "kind", "pairs", "claims", *_COLUMNS.values()], rows)
+    return head + text + failures(contrast.unverified, "judged wrong")

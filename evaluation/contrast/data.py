@@ -1,8 +1,8 @@
-"""The contrast pairs that come with the project, and how they are read.
+"""The contrast pairs that come with the project, and how files of such pairs are read.
 
 Each passage has a right claim, mostly in other words, and a wrong one that keeps the passage's words and
-changes its meaning. A checker that follows shared words gets them wrong. `dev` pairs are for choosing
-checkers; `held_out` pairs are not looked at while a checker is made.
+changes its meaning. A checker that follows shared words gets them wrong. The pairs of `DEV` are for choosing
+checkers. Those of `HELD_OUT` are only measured on: don't read them while you make a checker.
 """
 
 from __future__ import annotations
@@ -11,58 +11,79 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
 from evaluation.datasets import DataError, Label, Line, read_lines
+from proxy.text.language import language_of
 from proxy.types import Language, Pair
 
-Split = Literal["dev", "held_out"]
-FOLDER = Path(__file__).parent
+_FOLDER = Path(__file__).parent
+DEV = (_FOLDER / "dev_en.jsonl", _FOLDER / "dev_zh.jsonl")
+HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
 
 
 class ContrastRow(Line):
-    """One claim of a pair. Rows of one `group` share their passage."""
+    """A labelled claim. Rows of one `group` stand together and share their passage.
+
+    Without `lang` the passage tells the language.
+    """
 
     group: str
     kind: str
-    title: str
+    title: str = ""
     evidence: str
     claim: str
     label: Label
-    lang: Language
+    lang: Language | None = None
+
+    @property
+    def supported(self) -> bool:
+        """Whether the claim is right."""
+        return self.label == "supported"
+
+    @property
+    def language(self) -> Language:
+        """Of the passage."""
+        return self.lang or language_of(self.evidence)
+
+    def pair(self) -> Pair:
+        """The row as the proxy would ask it."""
+        return Pair(self.claim, self.evidence, title=self.title)
 
 
 @dataclass(frozen=True, slots=True)
-class ContrastPair:
-    """A passage with its right and its wrong claim."""
+class ContrastGroup:
+    """A passage with its right and its wrong claims: at least one of each."""
 
-    kind: str
-    language: Language
-    right: Pair
-    wrong: Pair
+    right: tuple[ContrastRow, ...]
+    wrong: tuple[ContrastRow, ...]
 
+    @property
+    def rows(self) -> tuple[ContrastRow, ...]:
+        """The right claims, then the wrong ones."""
+        return (*self.right, *self.wrong)
 
-def packaged(split: Split) -> tuple[Path, ...]:
-    """The files of a split, one per language."""
-    return tuple(sorted(FOLDER.glob(f"{split}_*.jsonl")))
+    @property
+    def kind(self) -> str:
+        """What tells right from wrong."""
+        return self.right[0].kind
 
-
-def read_pairs(path: Path) -> list[ContrastPair]:
-    """The pairs of a file, in order. Raises `DataError` where a group is no right and one wrong claim."""
-    rows = read_lines(path, ContrastRow)
-    return [_pair(path, name, list(group)) for name, group in groupby(rows, lambda row: row.group)]
-
-
-def _pair(path: Path, name: str, rows: list[ContrastRow]) -> ContrastPair:
-    right, wrong = (list(_of(rows, supported=supported)) for supported in (True, False))
-    if len(right) != 1 or len(wrong) != 1 or rows[0].evidence != rows[1].evidence:
-        raise DataError(f"{path}: group {name!r} must be one right and one wrong claim of one passage.")
-    return ContrastPair(rows[0].kind, rows[0].lang, _asked(right[0]), _asked(wrong[0]))
+    @property
+    def language(self) -> Language:
+        """Of the passage."""
+        return self.right[0].language
 
 
-def _of(rows: list[ContrastRow], *, supported: bool) -> Iterator[ContrastRow]:
-    return (row for row in rows if (row.label == "supported") is supported)
+def read_groups(path: Path) -> Iterator[ContrastGroup]:
+    """The groups of a file, in order. Raises `DataError`, also where one has no right or no wrong claim."""
+    for name, rows in groupby(read_lines(path, ContrastRow), lambda row: row.group):
+        yield _group(path, name, list(rows))
 
 
-def _asked(row: ContrastRow) -> Pair:
-    return Pair(row.claim, row.evidence, title=row.title)
+def _group(path: Path, name: str, rows: list[ContrastRow]) -> ContrastGroup:
+    right = tuple(row for row in rows if row.supported)
+    wrong = tuple(row for row in rows if not row.supported)
+    if not right or not wrong or len({(row.evidence, row.kind) for row in rows}) > 1:
+        raise DataError(
+            f"{path}: group {name!r} must have a right and a wrong claim, all of one passage and one kind."
+        )
+    return ContrastGroup(right, wrong)

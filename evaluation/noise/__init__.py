@@ -1,1 +1,1 @@
-"""Planted errors in much other text, and irrelevant passages beside the evidence."""
+"""Wrong claims in much other text, and irrelevant passages beside the evidence."""

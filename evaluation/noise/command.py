@@ -1,4 +1,4 @@
-"""Noise: is a planted error found in much other text, and do irrelevant passages change a score?"""
+"""Noise: is a wrong claim still seen in much other text, and do irrelevant passages change a score?"""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import Any, get_args
 import numpy as np
 
 from evaluation.arguments import add_checker_arguments, add_count_argument
+from evaluation.contrast.data import DEV, ContrastGroup, read_groups
 from evaluation.datasets import CorpusRow, DataError, read_rows
 from evaluation.judges import open_checker
 from evaluation.measurement import Judged, judge
 from evaluation.metrics import SEED, rounded, shown
 from evaluation.noise.data import AROUND, Added, Place, read_noise, surrounded
 from evaluation.output import Report, failures, table
-from evaluation.swaps.data import EXCHANGED, Swapped, draw_swapped
 from proxy.config.load import load
+from proxy.text.language import language_of
 from proxy.types import Pair
 
 NAME = "noise"
-HELP = "a planted error in 50 KB of other text, and scores beside irrelevant passages"
+HELP = "wrong claims in 50 KB of other text, and scores beside irrelevant passages"
 
 _COUNT = 100
 _ADDED = tuple(
@@ -33,15 +34,18 @@ _ADDED = tuple(
     for passages in (1, 4, 20)
     for place in get_args(Place)
 )
+_TOLD_BY = 100
+"""Passages that tell the language of a corpus."""
 _PLANTED, _MOVED = 4, 1 + len(_ADDED)
 _P95 = 95
 
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """`n` sentences with a planted error, and untouched, against their passage alone and in other text.
+    """`n` contrast pairs with their passage alone, and with other text around it.
 
-    `recall` is the share of the former that were not called supported, `false_alarms` that of the latter.
+    `recall` is the share of the wrong claims that were not called supported, `false_alarms` that of the
+    right ones.
     """
 
     n: int
@@ -85,7 +89,7 @@ class Noise:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """See `Command`."""
     parser.add_argument(
-        "--corpus", type=Path, required=True, metavar="FILE", help="what errors and noise are drawn from"
+        "--corpus", type=Path, required=True, metavar="FILE", help="passages that the noise is drawn from"
     )
     parser.add_argument(
         "--data", type=Path, required=True, metavar="FILE", help="labelled rows; the supported ones are used"
@@ -98,14 +102,13 @@ def run(options: argparse.Namespace) -> None:
     """See `Command`."""
     settings = load(options.config)
     corpus = read_noise(options.corpus)
-    drawn = draw_swapped(options.corpus, options.count).swapped
-    swapped = [resample for resample in drawn if resample.kind in EXCHANGED]
+    contrasted = _contrasted(corpus, options.count)
     supported = _supported(options.data, options.count)
 
     async def measure() -> tuple[Judged, Judged]:
         async with open_checker(settings, options.checker) as checker:
-            pairs = _planted_pairs(swapped, corpus)
-            planted = await judge(checker, pairs, _PLANTED * len(swapped), "planted errors")
+            pairs = _planted_pairs(contrasted, corpus)
+            planted = await judge(checker, pairs, _PLANTED * len(contrasted), "wrong claims")
             pairs = _moved_pairs(supported, corpus)
             return planted, await judge(checker, pairs, _MOVED * len(supported), "irrelevant passages")
 
@@ -131,18 +134,26 @@ def _supported(path: Path, count: int) -> list[Pair]:
     return random.Random(SEED).sample(pairs, min(count, len(pairs)))
 
 
-def _planted_pairs(swapped: Sequence[Swapped], corpus: Sequence[CorpusRow]) -> Iterator[Pair]:
-    """Untouched and changed, alone, then both in other text: `_PLANTED` pairs a sentence."""
+def _contrasted(corpus: Sequence[CorpusRow], count: int) -> list[ContrastGroup]:
+    """Some of the project's contrast pairs in the language of the corpus."""
+    language = language_of(" ".join(row.text for row in corpus[:_TOLD_BY]))
+    groups = [group for path in DEV for group in read_groups(path) if group.language == language]
+    return random.Random(SEED).sample(groups, min(count, len(groups)))
+
+
+def _planted_pairs(groups: Sequence[ContrastGroup], corpus: Sequence[CorpusRow]) -> Iterator[Pair]:
+    """The right claim and the wrong one, with their passage, then with other text around it."""
     chance = random.Random(SEED)
-    for swap in swapped:
-        noisy = surrounded(swap.untouched, corpus, chance)
-        yield from (swap.untouched, swap.changed, noisy, replace(noisy, claim=swap.changed.claim))
+    for group in groups:
+        right, wrong = group.right[0].pair(), group.wrong[0].pair()
+        noisy = surrounded(right, corpus, chance)
+        yield from (right, wrong, noisy, replace(noisy, claim=wrong.claim))
 
 
 def _planted(judged: Judged) -> Planted:
     refused = ~judged.called.reshape(-1, _PLANTED)
-    untouched, changed, untouched_in_noise, changed_in_noise = refused.mean(axis=0).tolist()
-    return Planted(len(refused), changed, changed_in_noise, untouched, untouched_in_noise)
+    right, wrong, right_in_noise, wrong_in_noise = refused.mean(axis=0).tolist()
+    return Planted(len(refused), wrong, wrong_in_noise, right, right_in_noise)
 
 
 def _moved_pairs(supported: Sequence[Pair], corpus: Sequence[CorpusRow]) -> Iterator[Pair]:
@@ -197,7 +208,7 @@ def _tables(noise: Noise) -> str:
         ["alone", shown(planted.recall_alone), shown(planted.false_alarms_alone)],
         [f"in {AROUND:,} bytes of other text", shown(planted.recall), shown(planted.false_alarms)],
     ]
-    text = f"Checker `{noise.checker}`. {planted.n:,} sentences with a planted error, and untouched:\n\n"
+    text = f"Checker `{noise.checker}`. {planted.n:,} wrong claims, and right ones of the same passages:\n\n"
     text += table(["evidence", "recall", "false alarms"], rows)
     claims = f"{noise.moved[0].n:,} supported claims"
     text += f"\n{claims}; how far their scores move beside irrelevant passages:\n\n"

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
+import numpy as np
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.contrast.data import Split, packaged, read_pairs
-from tests.evaluation.files import write_lines
+from evaluation.contrast.command import Part, measure
+from evaluation.contrast.data import DEV, HELD_OUT, read_groups
+from evaluation.measurement import Judged
+from proxy.types import Verdict
+from tests.behaviours import Reply, Status
+from tests.evaluation.files import judge_config, write_lines
+from tests.scripted_upstream import Upstream
 
 ROOT = Path(__file__).parents[2]
 PASSAGE = "The mill in Elm was built in 1904. It has never flooded."
+CHINESE = "榆树村的磨坊建于1904年，从未被水淹过。"
+S, C, U, FAILED = Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED
 
 
 def row(group: str, claim: str, label: str, **changed: Any) -> dict[str, Any]:
@@ -22,55 +31,122 @@ def row(group: str, claim: str, label: str, **changed: Any) -> dict[str, Any]:
     return {**shared, "claim": claim, "label": label, **changed}
 
 
-@pytest.mark.parametrize("split", get_args(Split))
-def test_the_projects_pairs_are_of_every_kind_in_both_languages(split: Split) -> None:
-    files = packaged(split)
+def mill(group: str, **changed: Any) -> list[dict[str, Any]]:
+    """A right claim and a wrong one."""
+    return [
+        row(group, "The mill in Elm was built in 1904.", "supported", **changed),
+        row(group, "The mill in Elm was built in 1967.", "contradicted", **changed),
+    ]
+
+
+def measured(
+    folder: Path, rows: Sequence[dict[str, Any]], said: Sequence[tuple[Verdict, float]]
+) -> dict[tuple[str, str], Part]:
+    """The figures of rows of which a checker said this, by language and kind."""
+    verdicts, scores = zip(*said, strict=True)
+    groups = list(read_groups(write_lines(folder / "pairs.jsonl", rows)))
+    parts = measure(groups, Judged(verdicts, np.array(scores), 1.0))
+    return {(part.language, part.kind): part for part in parts}
+
+
+@pytest.mark.parametrize("files", [DEV, HELD_OUT], ids=["dev", "held out"])
+def test_the_projects_pairs_are_of_every_kind_in_both_languages(files: tuple[Path, ...]) -> None:
     assert len(files) == 2
     for path in files:
-        pairs = read_pairs(path)
-        kinds = Counter(pair.kind for pair in pairs)
+        groups = list(read_groups(path))
+        kinds = Counter(group.kind for group in groups)
         assert len(kinds) == 13
         assert min(kinds.values()) >= 5
-        assert len({pair.right.evidence for pair in pairs}) == len(pairs)
+        assert len({group.right[0].evidence for group in groups}) == len(groups)
+        assert {len(group.rows) for group in groups} == {2}
+
+
+def passages(files: Sequence[Path]) -> set[str]:
+    return {group.right[0].evidence for path in files for group in read_groups(path)}
 
 
 def test_no_passage_is_in_both_splits() -> None:
-    dev, held_out = (
-        {pair.right.evidence for path in packaged(split) for pair in read_pairs(path)}
-        for split in ("dev", "held_out")
-    )
-    assert not dev & held_out
+    assert not passages(DEV) & passages(HELD_OUT)
 
 
 def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
     files = sorted((ROOT / "training" / "contrast").glob("*.jsonl"))
     assert len(files) == 2
-    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
-    learnt = {json.loads(line)["evidence"] for line in lines}
-    measured = {
-        pair.right.evidence
-        for split in get_args(Split)
-        for path in packaged(split)
-        for pair in read_pairs(path)
-    }
-    assert not learnt & measured
+    assert not passages(files) & passages([*DEV, *HELD_OUT])
 
 
-def test_a_copied_claim_and_its_opposite_are_told_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figures_come_by_language_and_kind_and_for_all(tmp_path: Path) -> None:
     rows = [
-        row("1", "The mill in Elm was built in 1904.", "supported"),
-        row("1", "The mill in Elm was built in 1967.", "contradicted"),
+        *mill("1"),
+        *mill("2", kind="units"),
+        *mill("3", kind="units", evidence=CHINESE, lang=None),  # the passage tells the language
     ]
-    path = write_lines(tmp_path / "pairs.jsonl", rows)
-    assert main(["contrast", "--data", str(path), "--json"]) == 0
-    (measured,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    whole, negation = measured["groups"]
-    assert (whole["kind"], whole["pairs"], whole["accuracy"], whole["both"]) == ("all", 1, 1.0, 1.0)
+    parts = measured(tmp_path, rows, [(S, 0.9), (U, 0.2), (S, 0.8), (S, 0.7), (U, 0.1), (C, 0.3)])
+    assert list(parts) == [
+        ("all", "all"),
+        ("all", "negation"),
+        ("all", "units"),
+        ("en", "all"),
+        ("en", "negation"),
+        ("en", "units"),
+        ("zh", "all"),
+        ("zh", "units"),
+    ]
+    whole, chinese = parts["all", "all"], parts["zh", "units"]
+    assert (whole.pairs, whole.claims) == (3, 6)
+    assert whole.figures["accuracy"] == whole.figures["balanced_accuracy"] == pytest.approx(4 / 6)
+    assert whole.figures["ranked"] == pytest.approx(2 / 3)
+    assert whole.figures["auc"] == pytest.approx(6 / 9)
+    assert whole.figures["contradicted.precision"] == 1.0
+    assert whole.figures["contradicted.recall"] == pytest.approx(1 / 3)
+    assert (chinese.figures["accuracy"], chinese.figures["ranked"]) == (0.5, 0.0)
+    assert chinese.figures["ece"] == pytest.approx((0.9 + 0.3) / 2)
+
+
+def test_a_passage_may_have_several_right_and_wrong_claims(tmp_path: Path) -> None:
+    rows = [*mill("1"), row("1", "It flooded.", "not_supported")]
+    part = measured(tmp_path, rows, [(S, 0.6), (U, 0.4), (C, 0.7)])["en", "all"]
+    assert (part.pairs, part.claims, part.figures["ranked"]) == (2, 3, 0.5)
+    assert part.figures["accuracy"] == 1.0
+    # a claim that may or may not be contradicted counts neither for nor against that verdict
+    assert np.isnan(part.figures["contradicted.precision"])
+    assert part.figures["contradicted.recall"] == 0.0
+
+
+def test_a_failed_check_is_wrong_whatever_the_label(tmp_path: Path) -> None:
+    part = measured(tmp_path, mill("1"), [(FAILED, 0.0), (FAILED, 0.0)])["en", "all"]
+    assert (part.figures["accuracy"], part.figures["ranked"]) == (0.0, 0.0)
+
+
+def test_any_checker_is_measured_on_pairs_of_ones_own(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_lines(tmp_path / "pairs.jsonl", [*mill("1"), *mill("2")])
+    upstream.enqueue(Reply("Entailment"), Reply("Contradiction"), Reply("Entailment"), Status(500))
+    config = judge_config(tmp_path, upstream)
+    command = ["contrast", "--checker", "llm", "--config", str(config), "--data", str(path)]
+    assert main([*command, "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["files"], line["checker"], line["unverified"]) == (["pairs.jsonl"], "llm", 1)
+    whole, negation = line["groups"]
     assert negation == {**whole, "kind": "negation"}
-    assert main(["contrast", "--data", str(path)]) == 0
-    assert "| pairs.jsonl | all | 1 | 1.000 |" in capsys.readouterr().out
+    assert (whole["language"], whole["kind"], whole["pairs"], whole["claims"]) == ("en", "all", 2, 4)
+    assert (whole["accuracy"], whole["ranked"]) == (0.75, 1.0)
+    assert whole["contradicted"] == {"precision": 1.0, "recall": 0.5, "precision_at_half_recall": 1.0}
+    upstream.answer = lambda _: Reply("Entailment")
+    assert main(command) == 0
+    assert "| en | all | 2 | 4 | 0.500 | 0.500 | 0.500 | 0.000 | – | 0.000 |" in capsys.readouterr().out
+
+
+def test_the_held_out_pairs_are_measured_on_demand(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    upstream.answer = lambda _: Reply("Neutral")
+    config = judge_config(tmp_path, upstream)
+    assert main(["contrast", "--held-out", "--checker", "llm", "--config", str(config), "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert line["files"] == [path.name for path in HELD_OUT]
+    assert (line["groups"][0]["claims"], line["groups"][0]["accuracy"]) == (340, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -89,4 +165,9 @@ def test_a_group_that_is_no_pair_is_named(
 ) -> None:
     path = write_lines(tmp_path / "pairs.jsonl", rows)
     assert main(["contrast", "--data", str(path)]) == 2
-    assert "group '1' must be one right and one wrong claim" in capsys.readouterr().err
+    assert "group '1' must have a right and a wrong claim" in capsys.readouterr().err
+
+
+def test_pairs_of_ones_own_and_held_out_ones_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contrast", "--held-out", "--data", "pairs.jsonl"]) == 2
+    assert "give one of them" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from evaluation.metrics import (
     Flags,
     Indexes,
     calibration_bins,
+    contradiction,
     expected_calibration_error,
     intervals,
     majority,
@@ -91,6 +92,23 @@ def test_there_is_no_precision_where_nothing_is_called_contradicted() -> None:
     codes = three_way_codes(["contradicted", "supported"], 2 * [Verdict.SUPPORTED])
     assert codes is not None
     assert "precision.contradicted" not in three_way(*codes)
+
+
+def test_the_precision_at_half_recall_takes_the_surest_rows_that_hold_half_of_the_contradicted() -> None:
+    contradicted = flags(1, 0, 1, 1, 0, 1)
+    doubt = np.array([1.9, 1.8, 1.7, 0.6, 0.5, 0.4])
+    assert contradiction(contradicted, doubt >= 1, doubt) == {
+        "precision": pytest.approx(2 / 3),
+        "recall": 0.5,
+        "precision_at_half_recall": pytest.approx(2 / 3),
+    }
+    assert contradiction(contradicted, doubt > 2, 0 * doubt)["precision_at_half_recall"] == pytest.approx(
+        4 / 6
+    )
+
+
+def test_where_nothing_is_contradicted_the_verdict_has_no_figures() -> None:
+    assert all(map(math.isnan, contradiction(flags(0, 0), flags(1, 0), np.array([1.0, 0.0])).values()))
 
 
 def test_a_failed_check_is_right_for_none_of_the_three_labels() -> None:

@@ -11,7 +11,9 @@ import pytest
 from evaluation.__main__ import main
 from evaluation.noise.data import AROUND, Added, Place, read_noise, surrounded
 from proxy.types import Pair
-from tests.evaluation.files import town_passages, town_rows, write_lines
+from tests.behaviours import Reply
+from tests.evaluation.files import judge_config, town_passages, town_rows, write_lines
+from tests.scripted_upstream import Upstream
 
 PAIR = Pair("It has 20 mills.", "The town has 20 mills.", question="How many?", title="Alder bridge")
 
@@ -33,50 +35,60 @@ def test_other_text_of_other_titles_stands_on_both_sides_of_the_evidence(corpus:
     assert (pair.claim, pair.question, pair.title) == (PAIR.claim, PAIR.question, PAIR.title)
 
 
-@pytest.mark.parametrize(("place", "at"), [("after", 0), ("before", -1)])
+@pytest.mark.parametrize(("place", "index"), [("after", 0), ("before", -1)])
 def test_irrelevant_passages_stand_beside_the_evidence_or_in_one_text_with_it(
-    corpus: Path, place: Place, at: int
+    corpus: Path, place: Place, index: int
 ) -> None:
     rows = read_noise(corpus)
-    parts = [
-        (one.title, one.evidence) for one in Added(4, place, True).to(PAIR, rows, random.Random(1)).alone()
-    ]
+    beside = Added(4, place, True).to(PAIR, rows, random.Random(1))
+    parts = [(passage.title, passage.evidence) for passage in beside.alone()]
     assert len(parts) == 5
-    assert parts.pop(at) == (PAIR.title, PAIR.evidence)
+    assert parts.pop(index) == (PAIR.title, PAIR.evidence)
     assert set(parts) <= {(row.title, row.text) for row in rows}
     whole = Added(4, place, False).to(PAIR, rows, random.Random(1))
     assert (whole.title, whole.others) == (PAIR.title, ())
     texts = whole.evidence.split("\n\n")
-    assert texts.pop(at) == PAIR.evidence
+    assert texts.pop(index) == PAIR.evidence
     assert texts == [text for _, text in parts]
 
 
-def test_errors_in_noise_and_scores_beside_it_come_out(
+def test_wrong_claims_in_noise_and_scores_beside_it_come_out(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = write_lines(tmp_path / "towns.jsonl", town_rows())
-    arguments = ["noise", "--corpus", str(corpus), "--data", str(data), "--count", "4"]
-    assert main([*arguments, "--json"]) == 0
+    assert main(["noise", "--corpus", str(corpus), "--data", str(data), "--count", "4", "--json"]) == 0
     line = json.loads(capsys.readouterr().out)
     assert (line["file"], line["corpus"], line["checker"]) == (str(data), str(corpus), "builtin")
     assert line["unverified"] == 0
     planted = line["planted"]
-    assert 1 <= planted["n"] <= 4
-    # among towns that are all described alike, an exchanged name may be another town's truth
-    assert 0.5 <= planted["recall"] <= planted["recall_alone"] == 1.0
-    assert planted["false_alarms_alone"] == planted["false_alarms"] == 0.0
-    assert [(one["passages"], one["place"], one["apart"]) for one in line["irrelevant"]] == [
+    assert planted.pop("n") == 4
+    assert set(planted) == {"recall_alone", "recall", "false_alarms_alone", "false_alarms"}
+    assert all(0 <= share <= 1 for share in planted.values())
+    assert [(moved["passages"], moved["place"], moved["apart"]) for moved in line["irrelevant"]] == [
         (count, place, apart)
         for apart in (True, False)
         for count in (1, 4, 20)
         for place in ("after", "before")
     ]
-    for one in line["irrelevant"]:
-        assert one["n"] == 4
-        assert 0 <= one["mean"] <= one["p95"] + 1e-9 <= one["max"] + 2e-9
-        assert 0 <= one["max_supported"] <= one["max"]
-    assert main(arguments) == 0
-    assert "| 20 | before the evidence | one text |" in capsys.readouterr().out
+    for moved in line["irrelevant"]:
+        assert moved["n"] == 4
+        assert 0 <= moved["mean"] <= moved["p95"] + 1e-9 <= moved["max"] + 2e-9
+        assert 0 <= moved["max_supported"] <= moved["max"]
+
+
+def test_any_checker_can_be_asked(
+    corpus: Path, tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_lines(tmp_path / "towns.jsonl", town_rows())
+    upstream.answer = lambda _: Reply("Entailment")
+    config = ["--checker", "llm", "--config", str(judge_config(tmp_path, upstream))]
+    assert main(["noise", "--corpus", str(corpus), "--data", str(data), "--count", "2", *config]) == 0
+    printed = capsys.readouterr().out
+    assert "Checker `llm`. 2 wrong claims" in printed
+    assert "| alone | 0.000 | 0.000 |" in printed
+    assert "| 20 | before the evidence | one text | 0.000 |" in printed
+    right, wrong = (request.body["messages"][-1]["content"] for request in upstream.requests[:2])
+    assert right != wrong
 
 
 def test_rows_without_a_supported_one_and_a_corpus_of_one_title_are_refused(
