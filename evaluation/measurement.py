@@ -21,6 +21,7 @@ from evaluation.metrics import (
     Flags,
     Floats,
     Indexes,
+    contradiction,
     estimate,
     majority,
     rounded,
@@ -159,10 +160,11 @@ _THREE_WAY_COLUMNS = {
     "accuracy": "accuracy",
     "macro_f1": "macro-F1",
     "recall.supported": "recall, supported",
+    "recall.unsupported": "recall, unsupported",
     "recall.contradicted": "recall, contradicted",
     "precision.contradicted": "precision, contradicted",
-    "recall.unsupported": "recall, unsupported",
 }
+_NO_FIGURES = Estimates({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +179,15 @@ class Measurement:
     """The figures of one file of `n` rows.
 
     `unverified` rows are those that the checker failed on; they count as not supported. `graded` is False
-    where all scores are 0 or 1. `three_way` is None where the labels are two-way.
+    where all scores are 0 or 1. `three_way` is None where the labels are two-way, `contradicted` (the figures
+    of that verdict) where no row is labelled so.
     """
 
     file: str
     n: int
     two_way: Compared
     three_way: Compared | None
+    contradicted: Estimates | None
     unverified: int
     graded: bool
     pairs_per_second: float
@@ -196,6 +200,7 @@ def measure(file: str, labels: Sequence[Label], judged: Judged, resamples: int) 
         n=len(labels),
         two_way=_two_way(labels, judged, resamples),
         three_way=_three_way(labels, judged, resamples),
+        contradicted=_contradicted(labels, judged, resamples),
         unverified=judged.unverified,
         graded=judged.graded,
         pairs_per_second=len(labels) / judged.seconds,
@@ -215,6 +220,7 @@ def as_json(measured: Measurement, checker: str) -> dict[str, Any]:
         "unverified": measured.unverified,
         "graded": measured.graded,
         "three_way": three and {**three.as_json(), "majority": rounded(three.majority)},
+        **({"contradicted": measured.contradicted.as_json()} if measured.contradicted else {}),
     }
 
 
@@ -235,11 +241,19 @@ def as_markdown(measurements: Sequence[Measurement], checker: str) -> str:
             for entry in measurements
         ],
     )
-    three = [(entry.file, entry.three_way) for entry in measurements if entry.three_way]
+    three = [(entry, entry.three_way) for entry in measurements if entry.three_way]
     if three:
         text += "\nWhere rows say whether a claim is contradicted or just unsupported:\n\n" + table(
-            ["file", "majority", *_THREE_WAY_COLUMNS.values()],
-            [[file, shown(entry.majority), *entry.cells(_THREE_WAY_COLUMNS)] for file, entry in three],
+            ["file", "majority", *_THREE_WAY_COLUMNS.values(), "precision, contradicted, at recall 0.5"],
+            [
+                [
+                    entry.file,
+                    shown(figures.majority),
+                    *figures.cells(_THREE_WAY_COLUMNS),
+                    *(entry.contradicted or _NO_FIGURES).cells(["precision_at_half_recall"]),
+                ]
+                for entry, figures in three
+            ],
         )
     ungraded = [entry.file for entry in measurements if not entry.graded]
     if ungraded:
@@ -264,6 +278,19 @@ def _three_way(labels: Sequence[Label], judged: Judged, resamples: int) -> Compa
         return None
     truth, called = codes
     return _compared(lambda rows: three_way(truth[rows], called[rows]), truth, resamples)
+
+
+def _contradicted(labels: Sequence[Label], judged: Judged, resamples: int) -> Estimates | None:
+    told = np.array([label != "not_supported" for label in labels], dtype=np.bool_)
+    truth = np.array([label == "contradicted" for label in labels], dtype=np.bool_)[told]
+    if not truth.any():
+        return None
+    called, doubt = judged.contradicted[told], judged.doubt[told]
+
+    def figures(rows: Indexes) -> Figures:
+        return contradiction(truth[rows], called[rows], doubt[rows])
+
+    return estimate(figures, len(truth), resamples)
 
 
 def _compared(figures: Callable[[Indexes], Figures], truth: Flags | Indexes, resamples: int) -> Compared:

@@ -63,9 +63,15 @@ def two_way(supported: Flags, called: Flags, scores: Floats) -> Figures:
         "recall.supported": float(recall[0]) if there[0] else math.nan,
         "recall.not_supported": float(recall[1]) if there[1] else math.nan,
         "macro_f1": float(f1[there].mean()),
-        "auc": float(roc_auc_score(supported, scores)) if there.all() else math.nan,
+        "auc": area_under_roc(supported, scores),
         "ece": expected_calibration_error(supported, scores),
     }
+
+
+def area_under_roc(supported: Flags, scores: Floats) -> float:
+    """The probability that a supported row has a higher score than another; NaN for rows of one class."""
+    several = supported.any() and not supported.all()
+    return float(roc_auc_score(supported, scores)) if several else math.nan
 
 
 def three_way(truth: Indexes, called: Indexes) -> Figures:

@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evaluation.__main__ import main
+from evaluation.checkers.overlap import bigram_overlap, least_decisive
+from proxy.types import Pair
 from tests.behaviours import Hang, Reply, Status
 from tests.evaluation.files import judge_config, town_rows, write_lines
 from tests.scripted_upstream import Upstream
@@ -60,6 +63,11 @@ def test_it_prints_one_json_line_per_file_and_nothing_else(rows: Path, tmp_path:
     assert set(figures) == {"accuracy", "macro_f1", "recall", "precision", "majority", "intervals"}
     assert set(figures["recall"]) == {"supported", "contradicted"}
     assert figures["precision"] == {"contradicted": 1.0}
+    assert set(three_way) == {*KEYS, "contradicted"}
+    contradicted = three_way["contradicted"]
+    assert set(contradicted) == {"precision", "recall", "precision_at_half_recall", "intervals"}
+    assert (contradicted["precision"], contradicted["precision_at_half_recall"]) == (1.0, 1.0)
+    assert contradicted["recall"] == figures["recall"]["contradicted"]
 
 
 def test_the_table_has_the_figures_their_intervals_and_the_baseline(
@@ -78,6 +86,68 @@ def test_the_table_has_the_figures_their_intervals_and_the_baseline(
     assert (shown["rows"], shown["majority"], shown["accuracy"]) == ("20", "0.500", "1.000 [1.000, 1.000]")
     assert "recall, unsupported" in table
     assert table.count("\n") == printed.count("\n")
+
+
+def test_rows_may_have_any_of_the_labels(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = ["contradicted", "contradicted", "unsupported", "supported", "not_supported"]
+    rows = [{"claim": "It shines.", "evidence": "It does.", "label": label} for label in labels]
+    path = write_lines(tmp_path / "three.jsonl", rows)
+    upstream.enqueue(*map(Reply, ["Contradiction", "Neutral", "Contradiction", "Entailment"]))
+    upstream.answer = lambda _: Reply("Contradiction")
+    arguments = ["--checker", "llm", "--config", str(judge_config(tmp_path, upstream)), "--data", str(path)]
+    assert main(["checkers", *arguments, *QUICK, "--json"]) == 0
+    (line,) = lines(capsys.readouterr().out)
+    assert (line["n"], line["accuracy"], line["three_way"]["accuracy"]) == (5, 1.0, 0.5)
+    figures = line["contradicted"]
+    assert (figures["precision"], figures["recall"]) == (0.5, 0.5)
+    assert figures["precision_at_half_recall"] == 0.5
+    assert main(["checkers", *arguments, *QUICK]) == 0
+    assert "| precision, contradicted, at recall 0.5 |" in capsys.readouterr().out
+
+
+def test_the_rows_of_which_shared_words_tell_least_are_measured_apart(
+    rows: Path, tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    upstream.answer = lambda _: Reply("Entailment")
+    llm = ["--checker", "llm", "--config", str(judge_config(tmp_path, upstream))]
+    single = write_lines(tmp_path / "single.jsonl", town_rows()[:1])
+    arguments = ["checkers", *QUICK, *llm, "--data", str(rows), str(single), "--by-overlap"]
+    assert main([*arguments, "--json"]) == 0
+    towns, one = lines(capsys.readouterr().out)
+    assert set(towns) == {*KEYS, "by_overlap"}
+    third = towns["by_overlap"]
+    assert (third["n"], third["overlap_auc"], third["overlap_auc_all"]) == (6, 1.0, 1.0)
+    assert third["accuracy"] == third["recall"]["supported"] * third["majority"]
+    assert one["by_overlap"] is None
+    assert main(arguments) == 0
+    assert f"| {rows} | 6 | 1.000 (all rows: 1.000) |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "overlap"),
+    [
+        ("The mill has two wheels.", "Has the MILL has two wheels?", 1.0),
+        ("The mill has nine wheels.", "The mill has two wheels.", 0.5),
+        ("磨坊有两个轮子。", "这座磨坊有三个轮子。", 4 / 6),
+        ("Yes.", "It is, yes", 0.0),
+        ("Yes.", "Yes.", 1.0),
+        ("…", "…", 0.0),
+    ],
+)
+def test_overlap_is_the_share_of_bigrams_that_the_evidence_has(
+    claim: str, evidence: str, overlap: float
+) -> None:
+    assert bigram_overlap(Pair(claim, evidence)) == pytest.approx(overlap)
+
+
+def test_the_rows_nearest_to_the_border_between_the_classes_are_the_least_decisive() -> None:
+    supported = np.array([True, False, True, False, True, False])
+    overlaps = np.array([1.0, 0.1, 0.6, 0.5, 0.9, 0.0])
+    assert least_decisive(supported, overlaps).tolist() == [False, False, True, True, False, False]
+    copied = least_decisive(supported, np.ones(6))
+    assert copied.sum() == 2
 
 
 def test_the_first_rows_only(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
