@@ -112,6 +112,11 @@ _VERB = re.compile(
     r"|won|wrote|made|led|held|grew|found|gave|took|lies|sits|means|[a-z]{3,}ed)\b"
 )
 _LIKELY_VERB = re.compile(rf"{_VERB.pattern}|\b[a-z]{{2,}}[^s\W]s\b")
+_QUANTITY = re.compile(
+    r"(?:(?:about|approximately|around|roughly|nearly|almost|over|under|some|exactly|only|at (?:least|most)"
+    r"|(?:more|less|fewer) than) )?[$€£¥]?\d",
+    re.I,
+)
 _SAYS_NOTHING = frozenset(
     """
     a about an and answer are as at below by can details examples facts few following for from here in
@@ -142,9 +147,9 @@ def contexts(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
     """The context that each claim needs to be understood; empty for a claim that stands alone.
 
     A claim needs context if it starts with a pronoun or the like, or is a fragment (`Paris.`). Its context is
-    the nearest earlier claim of the reply that stands alone, otherwise the user's question. An item of a list
-    gets the sentence that introduces the list, a row of a table the table's header. At most 300 characters,
-    in whole words.
+    the nearest earlier claim of the reply that stands alone, otherwise the user's question. No claim
+    that stands alone gets the question. An item of a list gets the sentence that introduces the list, a row
+    of a table the table's header. At most 300 characters, in whole words.
     """
     fallback = shortened(" ".join(question.split()), _MAX_CONTEXT)
     result: list[str] = []
@@ -181,7 +186,8 @@ def _is_fragment(text: str) -> bool:
     if han * 4 > len(text):
         return han < _MIN_HAN
     words = len(_WORD.findall(text))
-    verb = _VERB if words < _MIN_WORDS else _LIKELY_VERB
+    # In `about 330 metres tall` the unit would pass for a verb in -s.
+    verb = _VERB if words < _MIN_WORDS or _QUANTITY.match(text) else _LIKELY_VERB
     return words < _VERBLESS_WORDS and not verb.search(text)
 
 
@@ -207,8 +213,11 @@ def _context(prior_claims: _PriorClaims, claim: Claim, fallback: str) -> str:
             else ""
         )
     if prior_claims.in_list:
+        needed = needs_context(claim.plain)
+        # A sentence that stands alone is not read with the question, whatever introduces its list.
+        fallback = fallback if needed else ""
         lead_in = prior_claims.lead_in if _says_something(prior_claims.lead_in) else fallback
-        head = prior_claims.head if prior_claims.head and needs_context(claim.plain) else ""
+        head = prior_claims.head if needed else ""
         return shortened(f"{lead_in} {head}".strip(), _MAX_CONTEXT)
     if not needs_context(claim.plain):
         return ""

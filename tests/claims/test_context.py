@@ -43,9 +43,24 @@ def test_items_of_a_list_lean_on_its_lead_in() -> None:
 
 
 def test_a_lead_in_that_names_nothing_gives_way_to_the_question() -> None:
-    assert (
-        context_of("Here are the main points:\n\n1. Paris is big.", "Cities?")["Paris is big."] == "Cities?"
-    )
+    found = context_of("Here are the main points:\n\n1. Paris\n2. Rome is big.", "Cities?")
+    assert found["Paris"] == "Cities?"
+
+
+@pytest.mark.parametrize(
+    "draft",
+    ["The tower is 330 metres tall.", "Here are the main points:\n\n1. The tower is 330 metres tall."],
+)
+@pytest.mark.parametrize("question", ["When did it open?", "Tell me about the tower.", "多高？"])
+def test_a_full_sentence_is_not_read_with_the_question(draft: str, question: str) -> None:
+    assert context_of(draft, question)["The tower is 330 metres tall."] == ""
+
+
+@pytest.mark.parametrize(
+    "answer", ["330 metres.", "About 330 metres tall.", "Built in 1889.", "1889", "Gustave Eiffel", "330米。"]
+)
+def test_a_short_answer_is_read_with_the_question(answer: str) -> None:
+    assert context_of(answer, "How tall is it?") == {answer: "How tall is it?"}
 
 
 def test_rows_lean_on_the_header_of_their_table() -> None:

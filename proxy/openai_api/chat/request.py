@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from proxy.citations.history import bare
 from proxy.errors import RequestError
+from proxy.openai_api.documents.question import user_question
 from proxy.openai_api.options import RequestOptions, parse_options
 from proxy.openai_api.profiles import choose_profile, split_alias
 from proxy.types import (
@@ -99,7 +100,7 @@ def parse_chat(
     forwarded = {key: value for key, value in body.items() if key not in removed}
     forwarded["messages"] = [clean(message, known) for message in messages]
     return ChatRequest(
-        chat=Chat(forwarded, question=question(messages), api_key=api_key),
+        chat=Chat(forwarded, question=user_question(messages), api_key=api_key),
         model=name,
         unchecked=unchecked,
         stream=stream,
@@ -152,17 +153,6 @@ def _bare_parts(parts: list[Any], warnings: Sequence[str]) -> list[Any]:
 
 def _without_added_fields(value: Json) -> Json:
     return {key: field for key, field in value.items() if key not in OURS}
-
-
-def question(messages: list[Json]) -> str:
-    """The plain text of the last user message, without parts that are not text (images, audio)."""
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            content = message.get("content")
-            if isinstance(content, list):
-                return "\n".join(part["text"] for part in content if _is_text(part))
-            return content if isinstance(content, str) else ""
-    return ""
 
 
 def _messages(body: Json) -> list[Json]:

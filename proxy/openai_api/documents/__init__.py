@@ -15,6 +15,7 @@ from typing import Any
 from proxy.openai_api.documents import announced, bracketed, numbered, records, tagged
 from proxy.openai_api.documents.described import Found, labelled
 from proxy.openai_api.documents.numbering import numbered_once
+from proxy.text.markdown import Span
 from proxy.types import Document
 
 Message = Mapping[str, Any]
@@ -123,13 +124,36 @@ def _in_prompt(part: Any, *, to_the_end: bool) -> list[Found]:
     if not isinstance(part, str):
         return records.passages_of(part)
     ways: Sequence[Recogniser] = (
-        lambda text: [passage for inner in tagged.regions(text) for passage in _tagged(inner)],
+        _in_tags,
         bracketed.passages,
         lambda text: _regions(announced.fenced(text), to_the_end),
         lambda text: _regions(announced.headed(text), to_the_end),
         numbered.in_running_text,
     )
     return next(filter(None, (way(part) for way in ways)), [])
+
+
+_LOCATED: Sequence[tuple[Recogniser, Callable[[str], list[Span]]]] = (
+    (lambda text: _in_tags(text), tagged.spans),
+    (bracketed.passages, bracketed.spans),
+    (lambda text: _regions(announced.fenced(text), False), lambda text: _closed(announced.fenced(text))),
+    (lambda text: _regions(announced.headed(text), False), lambda text: _closed(announced.headed(text))),
+    (numbered.in_running_text, numbered.spans),
+)
+"""The ways of `_in_prompt` for a user's message, each with where its material stands."""
+
+
+def material_spans(text: str) -> list[Span]:
+    """Where the material of a user's message stands, with the tags or lines around it; empty without any."""
+    return next((spans(text) for recognise, spans in _LOCATED if recognise(text)), [])
+
+
+def _closed(regions: Sequence[announced.Region]) -> list[Span]:
+    return [region.span for region in regions if region.closed]
+
+
+def _in_tags(text: str) -> list[Found]:
+    return [passage for inner in tagged.regions(text) for passage in _tagged(inner)]
 
 
 def _regions(regions: Sequence[announced.Region], to_the_end: bool) -> list[Found]:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from proxy.text.markdown import Span
+
 _MAX_LINE = 300
 _NOUNS = (
     "contexts?|documents?|passages?|sources?|excerpts?|references?|search results?|reference materials?"
@@ -44,16 +46,21 @@ _END = re.compile(
     r")",
     re.I,
 )
+_ASKS = re.compile(r"[\W_]{0,8}(?:user(?:'s)? )?(?:question|query|问题|提问)[\])】*_ \t]{0,6}[:：]", re.I)
 _ROLE_PLAY = re.compile(r"\W{0,4}(?:you are|you're|act as|you must|your task|你是|你的任务|请)", re.I)
 """What a region that is no material begins with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of a message that is material. `closed` where its end is marked, and not the message's own."""
+    """A part of a message that is material. `closed` where its end is marked, and not the message's own.
+
+    `span` is where it stands in the message, with the rules, quotes or heading around it.
+    """
 
     text: str
     closed: bool
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,8 @@ def fenced(text: str) -> list[Region]:
             index += 1
             continue
         closing = rules[index + 1] if index + 1 < len(rules) else None
-        regions.append(_region(text, opening.end, closing.start if closing else None))
+        span = opening.start, closing.end if closing else len(text)
+        regions.append(_region(text, span, opening.end, closing.start if closing else None))
         index += 2
     return regions
 
@@ -92,19 +100,39 @@ def headed(text: str) -> list[Region]:
     """What stands under headings, each to the line that ends the material, else to the end, not closed."""
     regions: list[Region] = []
     begin: int | None = None
+    heading = 0
+    paragraphs = _Paragraphs(text)
     for line in _lines(text):
-        start = _heading(text, line)
+        start = _heading(paragraphs, line)
+        if begin is not None and line.start < begin and _ASKS.match(line.text):
+            begin = None  # the question stands before the material, whose own heading follows
         if begin is not None and (start is not None or (line.start >= begin and _END.match(line.text))):
-            regions.append(_region(text, begin, line.start))
+            regions.append(_region(text, (heading, line.start), begin, line.start))
             begin = None
         if start is not None:
-            begin = start
+            begin, heading = start, line.start
     if begin is not None:
-        regions.append(_region(text, begin, None))
+        regions.append(_region(text, (heading, len(text)), begin, None))
     return [region for region in regions if region.text and not _ROLE_PLAY.match(region.text)]
 
 
-def _heading(text: str, line: _Line) -> int | None:
+class _Paragraphs:
+    """Where paragraphs begin. Positions are asked for in ascending order, and no text is searched twice."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._next: re.Match[str] | None = None
+        self._searched = 0
+
+    def after(self, position: int) -> int | None:
+        """The start of the first paragraph after the blank line that follows `position`."""
+        if not self._searched or (self._next is not None and self._next.start() < position):
+            self._next = _PARAGRAPH.search(self._text, position)
+            self._searched = position + 1
+        return None if self._next is None else self._next.end()
+
+
+def _heading(paragraphs: _Paragraphs, line: _Line) -> int | None:
     """Where what the heading is about begins, if the line is or begins with a heading."""
     match = _HEADING.match(line.text)
     if match is not None and match.group("colon"):
@@ -115,20 +143,20 @@ def _heading(text: str, line: _Line) -> int | None:
     if whole and line.text.rstrip().endswith((":", "：")) and _ANNOUNCED.search(line.text):
         return line.end
     if _PIECES.search(line.text):
-        paragraph = _PARAGRAPH.search(text, line.end)
-        return paragraph.end() if paragraph else None
+        return paragraphs.after(line.end)
     return None
 
 
-def _region(text: str, start: int, end: int | None) -> Region:
+def _region(text: str, span: Span, start: int, end: int | None) -> Region:
     """The text between, without the quotes or the short rules around all of it."""
     inner = text[start:end].strip()
     lines = list(_lines(inner))
     if len(lines) > 1 and (opening := _QUOTES.fullmatch(lines[0].text)):
         for line in lines[1:]:
             if line.text.strip() == opening.group(1):
-                return Region(inner[lines[0].end : line.start].strip(), closed=True)
-    return Region(inner, closed=end is not None)
+                closed = text.index(inner, start) + line.end
+                return Region(inner[lines[0].end : line.start].strip(), True, (span[0], closed))
+    return Region(inner, end is not None, span)
 
 
 def _lines(text: str) -> Iterator[_Line]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from heapq import merge
 
 from proxy.openai_api.documents.described import Found, labelled, number_of
+from proxy.text.markdown import Span
 
 _KINDS = "context|document|source|passage|file|webpage|web page|chunk|reference|result"
 
@@ -38,14 +39,23 @@ _FORMS = (
 
 def passages(text: str) -> list[Found]:
     """The passages of the first form that the text has any of, in order."""
+    return [passage for _, passage in _located(text)]
+
+
+def spans(text: str) -> list[Span]:
+    """Where these passages stand, with the lines around each."""
+    return [span for span, _ in _located(text)]
+
+
+def _located(text: str) -> list[tuple[Span, Found]]:
     return next(filter(None, (_between(text, form) for form in _FORMS)), [])
 
 
-def _between(text: str, form: _Form) -> list[Found]:
+def _between(text: str, form: _Form) -> list[tuple[Span, Found]]:
     """From each opening to the first closing of its number; what opens in between is text."""
     ends = list(form.closing.finditer(text))
     last = {end.group(1) or "": end.start() for end in ends}
-    passages: list[Found] = []
+    passages: list[tuple[Span, Found]] = []
     opening: re.Match[str] | None = None
     for line in merge(form.opening.finditer(text), ends, key=lambda match: match.start()):
         number = line.group(1) or ""
@@ -57,6 +67,7 @@ def _between(text: str, form: _Form) -> list[Found]:
             if inner:
                 title = (opening.group(2) or "").strip()
                 extent = line.end() - opening.start()
-                passages.append(labelled(Found(inner, number_of(number), title, "", extent)))
+                passage = labelled(Found(inner, number_of(number), title, "", extent))
+                passages.append(((opening.start(), line.end()), passage))
             opening = None
     return passages

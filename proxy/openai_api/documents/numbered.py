@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from proxy.openai_api.documents.announced import ends_material
 from proxy.openai_api.documents.described import MAX_NUMBER, Found, is_url, labelled, named, number_of
+from proxy.text.markdown import Span
 
 _KINDS = (
     "documents?|docs?|sources?|passages?|contexts?|references?|ref|(?:search )?results?|chunks?|excerpts?"
@@ -73,12 +75,28 @@ def in_running_text(text: str) -> list[Found]:
     return _passages(text, closed=False)
 
 
+def spans(text: str) -> list[Span]:
+    """Where the passages of `in_running_text` stand, with their headers."""
+    headers = _headers(text, closed=False)
+    ends = [header.start() for header in headers[1:]]
+    return [
+        (header.start(), end)
+        for header, end in zip(headers, [*ends, _last_end(text, headers)] if headers else (), strict=True)
+    ]
+
+
 def _passages(text: str, *, closed: bool) -> list[Found]:
+    headers = _headers(text, closed=closed)
+    return _cut(text, headers, closed) if headers else []
+
+
+def _headers(text: str, *, closed: bool) -> Sequence[re.Match[str]]:
+    """The headers of the first shape that the text has any of."""
     for shape in _SHAPES:
         headers = _rising(shape.header.finditer(text), strictly=shape.bare)
         if headers and (closed or not shape.bare or _consecutive(headers)):
-            return _cut(text, headers, closed)
-    return []
+            return headers
+    return ()
 
 
 def _consecutive(headers: Sequence[re.Match[str]]) -> bool:
@@ -99,14 +117,23 @@ def _rising(headers: Iterable[re.Match[str]], *, strictly: bool) -> list[re.Matc
 
 
 def _cut(text: str, headers: Sequence[re.Match[str]], closed: bool) -> list[Found]:
-    starts = [header.end() for header in headers]
-    ends = [header.start() for header in headers[1:]]
-    inner = [text[start:end] for start, end in zip(starts, ends, strict=False)]
-    last = text[starts[-1] :]
-    if not closed:
-        last = last[: _end(last, several=any(_PARAGRAPH.search(text.strip()) for text in inner))]
-    cut = (_passage(header, text) for header, text in zip(headers, [*inner, last], strict=True))
+    last = text[headers[-1].end() : len(text) if closed else _last_end(text, headers)]
+    cut = (
+        _passage(header, text) for header, text in zip(headers, [*_inner(text, headers), last], strict=True)
+    )
     return [passage for passage in cut if passage.text and not is_url(passage.text)]
+
+
+def _inner(text: str, headers: Sequence[re.Match[str]]) -> list[str]:
+    """The texts of all passages but the last."""
+    return [text[header.end() : following.start()] for header, following in pairwise(headers)]
+
+
+def _last_end(text: str, headers: Sequence[re.Match[str]]) -> int:
+    """Where the last passage of a running text ends."""
+    start = headers[-1].end()
+    several = any(_PARAGRAPH.search(inner.strip()) for inner in _inner(text, headers))
+    return start + _end(text[start:], several=several)
 
 
 def _end(text: str, *, several: bool) -> int:

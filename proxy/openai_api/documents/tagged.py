@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from proxy.openai_api.documents.described import Found, labelled, named, number_of
+from proxy.text.markdown import Span
 
 Role = Literal["text", "name", "number", "number or name", "nothing"]
 
@@ -102,13 +103,24 @@ class _Block:
 
 def regions(text: str) -> list[str]:
     """What stands between tags that hold passages: of a wrapper the inside, of a passage all of it."""
-    inner_texts = []
-    for block in _blocks(text, _WRAPPERS | _ITEMS):
-        if _SAID.fullmatch(text, block.inner, block.close):
-            continue
-        wraps = block.name in _WRAPPERS
-        inner_texts.append(text[block.inner : block.close] if wraps else text[block.start : block.end])
-    return inner_texts
+    return [
+        text[block.inner : block.close] if block.name in _WRAPPERS else text[block.start : block.end]
+        for block in _holding(text)
+    ]
+
+
+def spans(text: str) -> list[Span]:
+    """Where the tags of `regions` stand, with what is between them."""
+    return [(block.start, block.end) for block in _holding(text)]
+
+
+def _holding(text: str) -> list[_Block]:
+    """The blocks that hold passages, without tags that are only mentioned."""
+    return [
+        block
+        for block in _blocks(text, _WRAPPERS | _ITEMS)
+        if not _SAID.fullmatch(text, block.inner, block.close)
+    ]
 
 
 def items(text: str) -> list[Found]:
