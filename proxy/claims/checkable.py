@@ -1,7 +1,8 @@
 """Tells claims from sentences that no document could support.
 
-Those are questions, greetings, offers, opinions and talk about the reply itself. In doubt a sentence is
-checkable: a fact that goes unchecked is worse than an opinion that is looked up.
+Those are questions, greetings, offers, opinions and talk about the reply itself. A hedge is no shield: of
+`I think that …` the part behind it decides. In doubt a sentence is checkable: a fact that goes unchecked is
+worse than an opinion that is looked up.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 
 from proxy.text.scripts import han_count
+from proxy.text.words import words
 
 _CLOSERS = " \t\"'”’」』）)】]*_~"
 _OPENERS = "“‘「『（(["
@@ -50,18 +52,43 @@ _OFFER = (
     r"(?:happy|glad) to help",
     r"(?:would|do) you (?:like|want)\b|(?:shall|should) i\b",
 )
+_HEDGE = re.compile(
+    r"(?:in my (?:humble |personal )?(?:opinion|view|experience|understanding)|imh?o|personally|if i (?:recall|remember)"
+    r"(?: correctly| right(?:ly)?)?|(?:as|so) far as i (?:know|can tell|remember|am aware)|to (?:the best of )?my"
+    r" knowledge|from what i (?:know|remember|understand)|i(?:'m| am) not (?:\w+ )?(?:sure|certain),? but)[, ]+(?:that )?"
+    r"|(?:i (?:(?:personally|would|also|do|really|strongly|firmly|honestly|still|just) )*(?:think|believe|guess|suppose"
+    r"|suspect|assume|imagine|reckon|say|argue|recall|remember)|i (?:do not|don't|did not|didn't) (?:think|believe)"
+    r"|i(?:'m| am) (?:\w+ )?(?:sure|certain|confident|convinced)|it seems to me|my (?:guess|understanding|opinion|view) is)"
+    r",? (?:that )?|i (?:\w+ )?feel (?:that|like) "
+)
+"""What a speaker puts before a statement without changing what it states."""
+_EVALUATIVE = (
+    r"(?:beautiful|pretty|lovely|ugly|nice|nicer|nicest|good|better|best|bad|worse|worst|great|greatest|wonderful"
+    r"|amazing|awesome|excellent|fantastic|terrible|awful|horrible|perfect|interesting|boring|fascinating|delicious|tasty"
+    r"|fun|funny|cool|charming|elegant|impressive|inspiring|overrated|underrated|important|useful|helpful|valuable"
+    r"|worthwhile|worth|fair|unfair|wise|silly|sad|exciting|enjoyable|pleasant|favou?rite|right|wrong|reasonable|ideal"
+    r"|stunning|brilliant|superb|magnificent|remarkable|memorable|moving|clever|smart|cute)"
+)
+_OPINION_BEHIND_HEDGE = re.compile(
+    r"(?:\b(?:is|are|was|were|be|being|been|looks?|seems?|feels?|sounds?|tastes?|makes?|remains?)|'s|'re)\b"
+    rf"(?: [\w'-]+){{0,3}}? {_EVALUATIVE}\b|\b(?:should|ought|deserves?|had better|you'(?:d|ll) (?:like|love|enjoy))\b"
+)
+_NO_STATEMENT = re.compile(
+    r"(?:so|not|in|of|about|for|it over|twice|this helps|that helps|it helps)\b[^,;]*$"
+)
+_CLAUSE_BREAK = re.compile(r"[,;]| (?:and|but|because|since|which|who) ")
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|won|wrote|made|led|held|became|began|built|took|[a-z]{3,}ed)\b"
+)
 _OPINION = (
-    r"in my (?:humble |personal )?(?:opinion|view|experience)\b|imh?o\b|personally,",
-    r"i (?:(?:personally|would|also|do|really|strongly) )?(?:think|believe|feel|guess|suppose|suspect"
-    r"|recommend|suggest|prefer|argue|say|advise|love|like|hope)\b",
-    r"my (?:favou?rite|opinion|advice|recommendation|guess|personal)\b",
+    r"i (?:(?:personally|would|also|do|really|strongly) )?(?:feel|recommend|suggest|prefer|advise|love|like|hope)\b",
+    r"my (?:favou?rite|advice|recommendation|personal)\b",
 )
 _SPEAKER = (
     rf"as an? (?:\w+ )?{_AI}",
     rf"i(?:'m| am) (?:(?:just|only|currently|simply) )?(?:an? )?(?:\w+ )?{_AI}",
     r"i(?:'m| am) (?:not (?:sure|able|aware|certain|familiar)|unable|afraid|unaware|sorry|unsure)\b",
-    r"i (?:do not|don't|did not|didn't) (?:know|have|think|believe|see|find|recall|understand|possess"
-    r"|recognize)\b",
+    r"i (?:do not|don't|did not|didn't) (?:know|have|see|find|recall|understand|possess|recognize)\b",
     r"i (?:cannot|can't|can not|could not|couldn't|am not able to|won't|will not|wasn't able to) \w+",
     r"i (?:apologi[sz]e|have no (?:information|knowledge|data|record|access|personal|opinion|way|idea))\b",
     r"i(?:'ll| will| can| need| want to| understand|'ve)\b",
@@ -99,8 +126,7 @@ _NOT_CHECKABLE_ZH = _any(
     r"(?:希望|祝)(?=.*(?:帮助|帮到|有用|有所|愉快|顺利|好运|参考|满意|解答|喜欢))",
     rf"作为(?:一[个款名位])?{_AI_ZH}",
     rf"我(?:只)?是(?:一[个款名])?(?:由.{{1,12}})?{_AI_ZH}",
-    r"(?:我|我们|本人|个人|我个人|笔者)(?:认为|觉得|感觉|相信|建议|推荐|猜测?|想说|希望)",
-    r"在我看来|依我看|就我个人|我的(?:看法|观点|建议)",
+    r"(?:我|我们|本人|个人|我个人|笔者)(?:建议|推荐|希望|喜欢)|我的(?:看法|观点|建议)",
     r"(?:非常|很|十分)?(?:抱歉|对不起|不好意思|遗憾，我)",
     r"(?:但|但是|不过)?我(?:还)?(?:无法|不能|没法|不知道|不清楚|不确定|不太|没有(?:足够|相关|办法|能力|找到))",
     r"我(?:可以(?:帮|为)|会尽|将|很乐意|很高兴)",
@@ -110,12 +136,27 @@ _NOT_CHECKABLE_ZH = _any(
     r"(?:以下|下面|下列)(?:是|为|就是|列出|将|我|内容)",
     r"(?:欢迎|随时)(?:提问|咨询|联系|告诉)|有什么(?:我)?(?:可以|能)",
 )
+_HEDGE_ZH = re.compile(
+    r"(?:(?:我|我们|本人|个人|我个人|笔者)(?:也|还|一直|不|并不)?(?:认为|觉得|感觉|相信|猜测?|想|想说|估计|推测|记得)"
+    r"|据我所知|据我了解|在我看来|依我看|就我(?:个人)?(?:而言|来说|所知)|我的理解是|如果我没记错(?:的话)?"
+    r"|我不(?:太)?确定[，,]但(?:是)?)[，,：:]?(?:是)?"
+)
+_EVALUATIVE_ZH = re.compile(
+    r"好看|漂亮|美丽|优美|[很最真太更]美|[很最真太更]好|还好|不错|真棒|很棒|最棒|精彩|有趣|有意思|优秀|出色|伟大|糟糕|难看|无聊"
+    r"|可爱|感人|完美|理想|值得|应该|应当|喜欢|好吃|好听|好玩|讨厌|可惜|遗憾|合理|重要|没问题|可以|有道理|[你您]说得对"
+)
+_CLAUSE_BREAK_ZH = re.compile(r"[，,；;]")
+_MIN_HAN = 4
+"""Chinese characters of a clause that can state something."""
+
 _LEAD_IN_ZH = _any(
     r"(?:以下|下面|下列|当然|好的|根据|综上|总之|总的来说|例如|比如)",
     r".*(?:以下|如下|下面|下列|包括|包含|分别[是为]|例如|比如|有)[^，。]{0,12}[:：]$",
 )
 _SHORT_LEAD_IN_HAN = 8
 _MAX_LOOKED_AT = 1000
+_SHORT = 60
+"""Code points up to which a claim may consist of function words alone."""
 
 
 def is_checkable(plain: str, kind: str = "paragraph") -> bool:
@@ -126,12 +167,19 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
     if kind in ("heading", "header"):
         return False
     text = _EMOJI.sub("", plain.replace("’", "'")).strip(_CLOSERS + _OPENERS)
-    if not any(char.isalnum() for char in text) or text[-1] in "?？":
+    if not any(char.isalnum() for char in text) or text[-1] in "?？" or _says_nothing(text):
         return False
     # Only the beginning and the last character decide; long sentences are cut to bound the time.
     text = text if len(text) <= _MAX_LOOKED_AT else f"{text[:_MAX_LOOKED_AT]}{text[-1]}"
     chinese = han_count(text) * 4 > len(text)
     return _checkable_zh(text) if chinese else _checkable_en(text.lower())
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a short text has only function words (`It is.`). A capitalised one may be a name (`The Who`)."""
+    if len(text) > _SHORT:
+        return False
+    return not any(word.content or (word.start and text[word.start].isupper()) for word in words(text))
 
 
 def _checkable_en(text: str) -> bool:
@@ -140,6 +188,10 @@ def _checkable_en(text: str) -> bool:
         if lead is None:
             break
         text = text[lead.end() :]
+    if hedge := _HEDGE.match(text):
+        text = text[hedge.end() :]
+        if _is_opinion(text) or _NO_STATEMENT.match(text):
+            return False
     if not any(char.isalnum() for char in text) or _NOT_CHECKABLE.match(text):
         return False
     if text[-1] in ":：":
@@ -147,7 +199,21 @@ def _checkable_en(text: str) -> bool:
     return True
 
 
+def _is_opinion(text: str) -> bool:
+    """Whether what stands behind a hedge says how the speaker likes something, and states nothing else."""
+    if any(char.isdigit() for char in text) or not _OPINION_BEHIND_HEDGE.search(text):
+        return False
+    clauses = _CLAUSE_BREAK.split(text)
+    return all(_OPINION_BEHIND_HEDGE.search(clause) or not _STATES.search(clause) for clause in clauses)
+
+
 def _checkable_zh(text: str) -> bool:
+    if hedge := _HEDGE_ZH.match(text):
+        text = text[hedge.end() :]
+        clauses = _CLAUSE_BREAK_ZH.split(text)
+        opinion = all(_EVALUATIVE_ZH.search(clause) or han_count(clause) < _MIN_HAN for clause in clauses)
+        if not text or (opinion and not any(char.isdigit() for char in text)):
+            return False
     if _NOT_CHECKABLE_ZH.match(text):
         return False
     if text[-1] in ":：":

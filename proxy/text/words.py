@@ -36,6 +36,7 @@ _EMPTY = frozenset(
     """.split()
 )
 _EMPTY_HAN = frozenset("的了是在和与及由也就而着或地得之其这那们于以为等把被将并且但还又他她它")
+_CJK = re.compile(f"[{CJK}]")
 _SAME = {"cannot": "not", "ca": "can", "wo": "will"}
 
 
@@ -108,11 +109,11 @@ def _paired(words: Sequence[Word], index: int) -> Word:
 
 
 def _is_han(word: Word) -> bool:
-    return word.content and len(word.keys[0]) == 1 and re.match(f"[{CJK}]", word.keys[0]) is not None
+    return word.content and len(word.keys[0]) == 1 and _CJK.match(word.keys[0]) is not None
 
 
 def _is_pair(word: Word) -> bool:
-    return len(word.keys[0]) > 1 and re.match(f"[{CJK}]", word.keys[0]) is not None
+    return len(word.keys[0]) > 1 and _CJK.match(word.keys[0]) is not None
 
 
 def _adjoin(first: Word, second: Word) -> bool:

@@ -87,6 +87,11 @@ Please provide more context.|The tools include:|Key facts:|Step 1:|🎉|你好�
 希望对你有帮助！|希望以上信息能帮到您。|作为一个AI，我没有感情。|以下是主要内容：|我认为这很好。
 抱歉，我无法回答这个问题。|我不知道。|请问您还需要什么？|如果您有其他问题，请随时告诉我。
 根据提供的文档，主要原因如下：|好的。|是的。|当然可以！
+I think this book is beautiful.|I think so.|I believe in you.|I feel great.|I guess we should go.
+I really think it's the best city, and it's lovely.|I think I can help with that.|I love Paris.
+In my view, the film was rather boring.|Personally, I prefer tea.|My favourite is the second.
+我觉得这本书很美。|我认为应该再读一遍。|在我看来，这座城市很漂亮，也很有趣。|我推荐这本书。|我喜欢它。
+It is.|That was it.|So they are.|它是的。
 """
 CHECKABLE = """
 Paris.|42.|Paris is the capital.|Sure, Paris is the capital.
@@ -97,6 +102,15 @@ However, it was built in 1889.|Enjoyment is a noun.|Here, the river bends.
 Thank You is an album by Dido.|If water freezes, it expands.|Igneous rock is formed by magma.
 巴黎是法国的首都。|巴黎|好的咖啡来自哥伦比亚。|我国有34个省级行政区。|希望小学建于1990年。
 请客在中国很常见。|当然，巴黎是首都。
+I think that Apollo 11 landed on Mars in 1999.|I believe Paris is the capital of Italy.
+I would say the tower is about 400 metres tall.|In my opinion, the war ended in 1950.|I'm sure he won the prize.
+I guess the author was Goethe.|As far as I know, it was built by the Romans.|My guess is that it was sold.
+I don't think Apollo 11 landed on the Moon.|I'm not sure, but the capital is Sydney.|It seems to me that he died.
+I think the book is beautiful and was written by Goethe.|If I recall correctly, Everest is in Peru.
+I think it is a great city with 12 million people.|Sure, I think that Rome is in Spain.
+我认为阿波罗11号于1999年登陆火星。|我觉得北京是法国的首都。|据我所知，长城建于宋代。
+我觉得北京很漂亮，是法国的首都。|在我看来，李白是宋代诗人。|如果我没记错的话，珠穆朗玛峰在秘鲁。
+The Who.|No.5 Park|It is 5.
 """
 
 
