@@ -147,7 +147,8 @@ class Claim:
     A marker for the claim belongs at `end`. `plain` is the text without Markdown, for retrieval and checking.
     A claim that is not `checkable` (question, greeting, offer, opinion, meta-sentence) is reported, but never
     checked. `triplet` is set where a part of a sentence was extracted as one; `plain` then spells it out.
-    `cited` are the numbers that the upstream itself cites for the claim.
+    `cited` are the numbers that the upstream itself cites for the claim. `row`: it is a row of a table; then
+    `plain` has the headings too.
     """
 
     start: int
@@ -157,6 +158,7 @@ class Claim:
     checkable: bool = True
     triplet: Triplet | None = None
     cited: tuple[int, ...] = ()
+    row: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,18 @@ _OFFER = (
     r"(?:would|do) you (?:like|want)\b|(?:shall|should) i\b",
 )
 _HEDGE = re.compile(
-    r"(?:in my (?:humble |personal )?(?:opinion|view|experience|understanding)|imh?o|personally|if i (?:recall|remember)"
-    r"(?: correctly| right(?:ly)?)?|(?:as|so) far as i (?:know|can tell|remember|am aware)|to (?:the best of )?my"
-    r" knowledge|from what i (?:know|remember|understand)|i(?:'m| am) not (?:\w+ )?(?:sure|certain),? but)[, ]+(?:that )?"
-    r"|(?:i (?:(?:personally|would|also|do|really|strongly|firmly|honestly|still|just) )*(?:think|believe|guess|suppose"
-    r"|suspect|assume|imagine|reckon|say|argue|recall|remember)|i (?:do not|don't|did not|didn't) (?:think|believe)"
-    r"|i(?:'m| am) (?:\w+ )?(?:sure|certain|confident|convinced)|it seems to me|my (?:guess|understanding|opinion|view) is)"
+    r"(?:in my (?:humble |personal )?(?:opinion|view|experience|understanding)|imh?o|personally|if i "
+    r"(?:recall|remember)"
+    r"(?: correctly| right(?:ly)?)?|(?:as|so) far as i (?:know|can tell|remember|am aware)|to (?:the best "
+    r"of )?my"
+    r" knowledge|from what i (?:know|remember|understand)|i(?:'m| am) not (?:\w+ )?(?:sure|certain),? "
+    r"but)[, ]+(?:that )?"
+    r"|(?:i (?:(?:personally|would|also|do|really|strongly|firmly|honestly|still|just) )*(?:think|believe"
+    r"|guess|suppose"
+    r"|suspect|assume|imagine|reckon|say|argue|recall|remember)|i (?:do not|don't|did not|didn't) (?:think"
+    r"|believe)"
+    r"|i(?:'m| am) (?:\w+ )?(?:sure|certain|confident|convinced)|it seems to me|my (?:guess|understanding"
+    r"|opinion|view) is)"
     r",? (?:that )?|i (?:\w+ )?feel (?:that|like) "
 )
 """What a speaker puts before a statement without changing what it states."""
@@ -71,7 +77,8 @@ _EVALUATIVE = (
 )
 _OPINION_BEHIND_HEDGE = re.compile(
     r"(?:\b(?:is|are|was|were|be|being|been|looks?|seems?|feels?|sounds?|tastes?|makes?|remains?)|'s|'re)\b"
-    rf"(?: [\w'-]+){{0,3}}? {_EVALUATIVE}\b|\b(?:should|ought|deserves?|had better|you'(?:d|ll) (?:like|love|enjoy))\b"
+    rf"(?: [\w'-]+){{0,3}}? {_EVALUATIVE}\b|\b(?:should|ought|deserves?|had better|you'(?:d|ll) (?:like"
+    rf"|love|enjoy))\b"
 )
 _NO_STATEMENT = re.compile(
     r"(?:so|not|in|of|about|for|it over|twice|this helps|that helps|it helps)\b[^,;]*$"
@@ -81,7 +88,8 @@ _STATES = re.compile(
     r"\b(?:is|are|was|were|has|have|had|won|wrote|made|led|held|became|began|built|took|[a-z]{3,}ed)\b"
 )
 _OPINION = (
-    r"i (?:(?:personally|would|also|do|really|strongly) )?(?:feel|recommend|suggest|prefer|advise|love|like|hope)\b",
+    r"i (?:(?:personally|would|also|do|really|strongly) )?(?:feel|recommend|suggest|prefer|advise|love"
+    r"|like|hope)\b",
     r"my (?:favou?rite|advice|recommendation|personal)\b",
 )
 _SPEAKER = (
@@ -176,8 +184,8 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
 
 
 def _says_nothing(text: str) -> bool:
-    """Whether a short text has only function words (`It is.`). A capitalised one may be a name (`The Who`)."""
-    if len(text) > _SHORT:
+    """Whether a short text has only function words (`It is.`). Capitals may be a name (`The Who`, `IT`)."""
+    if len(text) > _SHORT or text.isupper():
         return False
     return not any(word.content or (word.start and text[word.start].isupper()) for word in words(text))
 

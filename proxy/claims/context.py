@@ -58,7 +58,7 @@ def rendered(claim: Claim) -> RenderedClaim | None:
 
 def is_row(claim: Claim) -> bool:
     """Whether the claim is a row of a table."""
-    return " | " in claim.plain and "|" in claim.text
+    return claim.row
 
 
 def _characters(raw: str) -> tuple[str, list[int], list[bool]]:
@@ -138,7 +138,6 @@ class _PriorClaims:
     standing: str = ""
     lead_in: str = ""
     head: str = ""
-    header: str = ""
     in_list: bool = False
     end: int = 0
 
@@ -149,7 +148,7 @@ def contexts(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
     A claim needs context if it starts with a pronoun or the like, or is a fragment (`Paris.`). Its context is
     the nearest earlier claim of the reply that stands alone, otherwise the user's question. No claim
     that stands alone gets the question. An item of a list gets the sentence that introduces the list, a row
-    of a table the table's header. At most 300 characters, in whole words.
+    of a table what introduces the table. At most 300 characters, in whole words.
     """
     fallback = shortened(" ".join(question.split()), _MAX_CONTEXT)
     result: list[str] = []
@@ -207,11 +206,8 @@ def _moved(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
 
 def _context(prior_claims: _PriorClaims, claim: Claim, fallback: str) -> str:
     if is_row(claim):
-        return (
-            shortened(prior_claims.header or prior_claims.lead_in or prior_claims.standing, _MAX_CONTEXT)
-            if claim.checkable
-            else ""
-        )
+        told = prior_claims.lead_in or prior_claims.standing
+        return (shortened(told, _MAX_CONTEXT) or fallback) if claim.checkable else ""
     if prior_claims.in_list:
         needed = needs_context(claim.plain)
         # A sentence that stands alone is not read with the question, whatever introduces its list.
@@ -228,8 +224,8 @@ def _after(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
     """The state after a claim."""
     plain, end = claim.plain, claim.end
     if is_row(claim):
-        return replace(prior_claims, header=prior_claims.header if claim.checkable else plain, end=end)
-    prior_claims = replace(prior_claims, header="", end=end)
+        return replace(prior_claims, end=end)
+    prior_claims = replace(prior_claims, end=end)
     if prior_claims.in_list:
         return replace(prior_claims, head=prior_claims.head or plain)
     if plain.endswith((":", "：")):

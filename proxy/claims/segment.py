@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+from unicodedata import combining
 
 from proxy.claims.checkable import is_checkable
 from proxy.text.inline import Token, tokens
@@ -18,8 +20,33 @@ _STOPS = ".!?。！？；…:："
 _LONG_LINE = 60
 _MASKED = re.compile(r"[\s.!?。！？；…｡\[\]]")
 _WHITE_SPACE = re.compile(r"\s+")
+_CUTS = (re.compile(r"[,;，；、:：]\s*+"), re.compile(r"\s++"))
+"""Where a sentence that is too long may be divided, the best first."""
+_BLANK_LINE = re.compile(r"\n[ \t\r>]*+\n")
+_ROW_NUMBER = re.compile(r"#?\d{1,4}\.?")
+_COUNTS = frozenset("# no no. nr rank index id number step 序号 编号 排名 次序".split())
+"""Headings of a column that only counts the rows."""
+_VAGUE = frozenset(
+    """
+    value values detail details description info information answer data fact facts content notes 值 数值 内容
+    说明 描述 详情 信息 数据
+    """.split()
+)
+"""Headings of a column that say nothing about what stands in it."""
 _OPENERS = " \t\n(<[“\"'（《【「"
-_JSON_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"(\s*:)?', re.S)
+_JSON_VALUE = re.compile(
+    r'"(?P<string>(?:[^"\\]++|\\.)*+)"(?P<key>\s*+:)?|(?P<scalar>-?[\d.][\d.eE+-]*+|-?[a-zA-Z]++)', re.S
+)
+_NO_VALUES = frozenset("null NaN Infinity -Infinity".split())
+_NAMES = frozenset("name title label subject entity 名称 名字 标题 姓名".split())
+_MAX_NAME = 100
+_BOOKKEEPING = frozenset(
+    """
+    id index idx score confidence probability relevance rank page offset limit version success ok status code
+    timestamp token_count tokens is_error
+    """.split()
+)
+"""Keys whose values say something about the reply, and nothing about the world."""
 _JSON_CHARACTER = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.S
 )
@@ -31,39 +58,102 @@ def segment(draft: str) -> tuple[Claim, ...]:
     `end` is where a citation marker can stand without breaking the Markdown: after closing punctuation,
     quotes, emphasis and markers that are there already; never inside code, LaTeX, a link or its target.
     Code blocks, display LaTeX, rulers, definitions and bare URLs are in no claim. A row of a table is one
-    claim, its cells joined by ` | ` in `plain`. Linear in the length of the draft.
+    claim; its `plain` has the headings of row and columns (`Paris, People: 2 million; Founded: 250 BC`). A
+    sentence of over `MAX_CLAIM` code points is divided. Linear in the length of the draft.
     """
     claims: list[Claim] = []
+    headings: Mapping[int, str] = {}
+    end = 0
     for block in blocks(draft):
-        claims += _row(draft, block) if block.kind in ("row", "header") else _sentences(draft, block)
+        start, before, end = block.lines[0][0], end, block.lines[-1][1]
+        if block.kind not in ("row", "header"):
+            claims += _sentences(draft, block)
+            headings = {}
+            continue
+        if _BLANK_LINE.search(draft, before, start):
+            headings = {}
+        row = _Row(draft, block)
+        if block.kind == "header":
+            headings = row.cells
+        claims += row.claims(headings)
     return tuple(claims)
 
 
 def segment_json(draft: str) -> tuple[Claim, ...]:
-    """The sentences of the string values of a JSON text; none where the text is no JSON object or array.
+    """What the values of a JSON text say; none where the text is no JSON object or array.
 
-    Offsets are into the raw text, `text` is raw (with escapes), `plain` is decoded.
+    The sentences of its strings, and its numbers and booleans, which are read with their key and, where there
+    is one, the name of their object: `Everest, height_m: 8849`. Offsets are into the raw text, `text` is raw
+    (with escapes), `plain` is decoded.
     """
     try:
-        value = json.loads(draft)
+        value = json.loads(draft, object_pairs_hook=_Object)
     except (ValueError, RecursionError):
         return ()
-    if not isinstance(value, dict | list):
+    if not isinstance(value, _Object | list):
         return ()
     claims: list[Claim] = []
-    for match in _JSON_STRING.finditer(draft):
-        if match.group(2) is None:
-            claims += _json_sentences(draft, match.start(1), match.group(1))
+    scalars = _scalars(value)
+    for match in _JSON_VALUE.finditer(draft):
+        if match.group("scalar"):
+            claims.append(_json_scalar(match, *next(scalars)))
+        elif match.group("key") is None:
+            claims += _json_sentences(draft, match.start("string"), match.group("string"))
     return tuple(claims)
+
+
+def _scalars(value: Any) -> Iterator[tuple[str, str]]:
+    """The key of each number, boolean and null of a JSON value, in order, with the name of its object.
+
+    An object's name is what its `name` or `title` says, else the key that it stands under. Numbers of a list
+    have the list's key.
+    """
+    waiting: list[tuple[Any, str, str]] = [(value, "", "")]
+    while waiting:
+        value, key, name = waiting.pop()
+        if isinstance(value, _Object):
+            names = (said for each, said in value.pairs if each.lower() in _NAMES and isinstance(said, str))
+            own = next(filter(str.strip, names), key)[:_MAX_NAME]
+            waiting += [(child, each, own) for each, child in reversed(value.pairs)]
+        elif isinstance(value, list):
+            waiting += [(child, key, name) for child in reversed(value)]
+        elif not isinstance(value, str):
+            yield key, name
+
+
+def _json_scalar(match: re.Match[str], key: str, name: str) -> Claim:
+    text = match.group("scalar")
+    subject = ", ".join(filter(None, (" ".join(name.split()), " ".join(key.split())[:_MAX_NAME])))
+    plain = f"{subject}: {text}" if subject else text
+    bookkeeping = key.lower() in _BOOKKEEPING or key.lower().endswith(("_id", "_index"))
+    states = bool(key) and text not in _NO_VALUES and not bookkeeping
+    return Claim(match.start(), match.end(), text, plain, states and is_checkable(plain))
+
+
+MAX_CLAIM = 1_000
+"""Code points of a claim. A longer sentence is divided at commas, else between words or characters."""
+_MAX_UNDIVIDED = 4_000
+"""Code points up to which what can't be divided is checked: a row of a table, or code in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """A JSON object. Unlike a dict it keeps keys that are there twice."""
+
+    pairs: list[tuple[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A stretch of the draft as people read it. `shape` is what the sentence splitter may see of it."""
+    """A stretch of the draft as people read it. `shape` is what the sentence splitter may see of it.
+
+    `solid`: code, LaTeX, a URL or the text of a link, where no claim may end.
+    """
 
     start: int
     text: str
     shape: str
+    solid: bool
 
 
 class _Run:
@@ -95,7 +185,40 @@ class _Run:
         while right < closed and self.position(end - 1) >= right:
             end -= 1
         plain = " ".join(self.text[start:end].split())
-        return Claim(left, right, self.draft[left:right], plain, is_checkable(plain, kind))
+        checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, kind)
+        return Claim(left, right, self.draft[left:right], plain, checkable)
+
+    def divided(self, start: int, end: int) -> Iterator[Span]:
+        """A sentence in parts of at most `MAX_CLAIM` code points, where it may be divided."""
+        while end - start > MAX_CLAIM:
+            cut = self._cut(start, start + MAX_CLAIM, end)
+            right = start + len(self.shape[start:cut].rstrip())
+            if right > start:
+                yield start, right
+            start = cut
+        if self.shape[start:end].strip():
+            yield start, end
+
+    def _cut(self, start: int, limit: int, end: int) -> int:
+        """Where to divide a sentence: behind its last comma before the limit, else between words, else at
+        the limit or the first place behind it that is not part of code, a link or a marker."""
+        for pattern in _CUTS:
+            matches = pattern.finditer(self.shape, start + MAX_CLAIM // 2, limit)
+            if cuts := [match.end() for match in matches if self._divisible(match.end())]:
+                return cuts[-1]
+        while limit < end and not self._divisible(limit):
+            piece = bisect_right(self.offsets, limit) - 1
+            behind = self.offsets[piece] + len(self.pieces[piece].text)
+            limit = behind if self.pieces[piece].solid else limit + 1
+        return limit
+
+    def _divisible(self, index: int) -> bool:
+        """Whether a claim may end before the character at `index`: a marker there becomes no link."""
+        if index >= len(self.text):
+            return True
+        piece = bisect_right(self.offsets, index) - 1
+        inside = self.pieces[piece].solid and self.offsets[piece] < index
+        return not (inside or self.text[index] in "([" or combining(self.text[index]))
 
     def opened(self, start: int) -> int:
         """The start, moved before the marks that open formatting there."""
@@ -181,10 +304,11 @@ class _Run:
 
 def _sentences(draft: str, block: Block) -> Iterator[Claim]:
     for run in _runs(draft, block):
-        for start, end in _unbroken(run):
-            claim = run.claim(start, end, block.kind)
-            if claim is not None:
-                yield claim
+        for sentence in _unbroken(run):
+            for start, end in run.divided(*sentence):
+                claim = run.claim(start, end, block.kind)
+                if claim is not None:
+                    yield claim
 
 
 def _unbroken(run: _Run) -> Iterator[Span]:
@@ -200,18 +324,49 @@ def _unbroken(run: _Run) -> Iterator[Span]:
         yield start, len(run.shape.rstrip())
 
 
-def _row(draft: str, block: Block) -> Iterator[Claim]:
-    runs = [run for cell in block.lines for run in _runs(draft, Block(block.kind, (cell,)))]
-    plain = " | ".join(filter(None, (" ".join(run.text.split()) for run in runs)))
-    spans = []
-    for run in runs:
-        if run.shape.strip():
-            first, last = len(run.shape) - len(run.shape.lstrip()), len(run.shape.rstrip())
-            claim = run.claim(first, last, block.kind)
-            spans += [(claim.start, claim.end)] if claim is not None else []
-    if spans:
-        start, end = spans[0][0], spans[-1][1]
-        yield Claim(start, end, draft[start:end], plain, is_checkable(plain, block.kind))
+class _Row:
+    """A row or the header of a table. `cells` are the plain texts of its cells by their column."""
+
+    def __init__(self, draft: str, block: Block) -> None:
+        self._draft = draft
+        self._kind = block.kind
+        self._runs: list[_Run] = []
+        self.cells: dict[int, str] = {}
+        for column, cell in zip(block.columns, block.lines, strict=True):
+            runs = list(_runs(draft, Block(block.kind, (cell,))))
+            text = " ".join(filter(None, (" ".join(run.text.split()) for run in runs)))
+            self._runs += runs
+            if text:
+                self.cells[column] = text
+
+    def claims(self, headings: Mapping[int, str]) -> Iterator[Claim]:
+        """The claim of the row, if it says anything, read with the headings of the columns."""
+        spans = []
+        for run in self._runs:
+            if run.shape.strip():
+                first, last = len(run.shape) - len(run.shape.lstrip()), len(run.shape.rstrip())
+                claim = run.claim(first, last, self._kind)
+                spans += [(claim.start, claim.end)] if claim is not None else []
+        if spans:
+            start, end = spans[0][0], spans[-1][1]
+            plain = self._plain({} if self._kind == "header" else headings)
+            checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, self._kind)
+            yield Claim(start, end, self._draft[start:end], plain, checkable, row=True)
+
+    def _plain(self, headings: Mapping[int, str]) -> str:
+        """The cells with their headings: `Paris, People: 2 million; Founded: 250 BC`."""
+        cells = dict(self.cells)
+        first = min(cells)
+        counted = headings.get(first, "#").lower() in _COUNTS and _ROW_NUMBER.fullmatch(cells[first])
+        if len(cells) > 2 and headings and counted:
+            del cells[first]
+        (_, subject), *others = cells.items()
+        if not headings or not others:
+            return " | ".join(cells.values())
+        named = [(headings.get(column, ""), cell) for column, cell in others]
+        told = [("" if heading.lower() in _VAGUE else heading, cell) for heading, cell in named]
+        values = "; ".join(f"{heading}: {cell}" if heading else cell for heading, cell in told)
+        return f"{subject}{', ' if told[0][0] else ': '}{values}"
 
 
 def _runs(draft: str, block: Block) -> Iterator[_Run]:
@@ -261,7 +416,7 @@ def _pieces(draft: str, run: Sequence[Token]) -> Iterator[_Piece]:
     end = run[0].start if run else 0
     for index, token in enumerate(run):
         if "\n" in draft[end : token.start]:
-            yield _Piece(end, " ", " ")
+            yield _Piece(end, " ", " ", False)
         end = token.end
         if token.kind not in ("text", "code", "math", "url"):
             continue
@@ -270,7 +425,7 @@ def _pieces(draft: str, run: Sequence[Token]) -> Iterator[_Piece]:
             text = text.rstrip(" \t")
         if text:
             shape = text if token.kind == "text" and not token.whole else _MASKED.sub("x", text)
-            yield _Piece(token.start, text, shape)
+            yield _Piece(token.start, text, shape, token.whole or token.kind != "text")
 
 
 def _before_cited_stop(draft: str, run: Sequence[Token], index: int) -> bool:
@@ -283,6 +438,17 @@ def _before_cited_stop(draft: str, run: Sequence[Token], index: int) -> bool:
     return run[following].kind == "text" and draft[run[following].start] in ".,;:!?。，；：！？、"
 
 
+def _divided(text: str, start: int, end: int) -> Iterator[Span]:
+    """A sentence of a JSON string in parts of at most `MAX_CLAIM` code points."""
+    while end - start > MAX_CLAIM:
+        limit = start + MAX_CLAIM
+        matches = (list(pattern.finditer(text, start + MAX_CLAIM // 2, limit)) for pattern in _CUTS)
+        cut = next((found[-1].end() for found in matches if found), limit)
+        yield start, start + len(text[start:cut].rstrip())
+        start = cut
+    yield start, end
+
+
 def _json_sentences(draft: str, start: int, raw: str) -> Iterator[Claim]:
     """The sentences of one JSON string whose raw text stands at `start`."""
     pieces = [match.group() for match in _JSON_CHARACTER.finditer(raw)]
@@ -290,7 +456,8 @@ def _json_sentences(draft: str, start: int, raw: str) -> Iterator[Claim]:
     for piece in pieces:
         offsets.append(offsets[-1] + len(piece))
     text = json.loads(f'"{raw}"') if "\\" in raw else raw
-    for first, last in sentence_spans(text):
+    parts = (part for sentence in sentence_spans(text) for part in _divided(text, *sentence))
+    for first, last in parts:
         left, right = offsets[first], offsets[last]
         plain = " ".join(text[first:last].split())
         if any(char.isalnum() for char in plain) and not plain.startswith(("http://", "https://", "data:")):

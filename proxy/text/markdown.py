@@ -8,8 +8,10 @@ where text stands that could be a claim. Code, display LaTeX, rulers and definit
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from proxy.text.scripts import UNSPACED
@@ -24,11 +26,13 @@ class Block:
     """Text that belongs together.
 
     `lines` are the spans of its lines without container marks (`>`, `-`, `1.`, `#`) and surrounding white
-    space, none empty. Of a `header` or a `row` of a table they are its cells.
+    space, none empty. Of a `header` or a `row` of a table they are its cells, and `columns` has the number of
+    the column that each stands in, from 0.
     """
 
     kind: BlockKind
     lines: tuple[Span, ...]
+    columns: tuple[int, ...] = ()
 
 
 _QUOTE = re.compile(r"[ \t]*>[ \t]?")
@@ -50,6 +54,7 @@ _DISPLAY = re.compile(
     r"\$\$|\\\[|\\begin\{([a-zA-Z]{1,20}\*?)\}|<!--|<(pre|script|style|svg|math|think|thinking)\b[^<>\n]{0,200}>",
     re.I,
 )
+_ENVIRONMENT_END = re.compile(r"\\end\{[a-zA-Z]{1,20}\*?\}")
 _CLOSERS = {"$$": "$$", "\\[": "\\]", "<!--": "-->"}
 _PIPE = re.compile(r"\\.|\|")
 _MAX_CONTAINERS = 16
@@ -72,6 +77,7 @@ class _Scanner:
         self.after_blank = True
         self.in_table = False
         self.missing: set[str] = set()
+        self.environment_ends: dict[str, list[int]] | None = None
 
     def scan(self) -> Iterator[Block]:
         position, size = 0, len(self.draft)
@@ -142,13 +148,26 @@ class _Scanner:
         """None where the closer is missing. Missing closers are remembered, to keep the scan linear."""
         if closer in self.missing:
             return None
-        closing = self.draft.find(closer, start)
+        closing = self._closing(closer, start)
         if closing < 0:
             self.missing.add(closer)
             return None
         if closing < line_end and self.draft[closing + len(closer) : line_end].strip():
             return None
         return closing + len(closer)
+
+    def _closing(self, closer: str, start: int) -> int:
+        """Where the closer stands next, or -1. LaTeX has a closer for each of any number of names, so those
+        are looked up in a list of all."""
+        if not closer.startswith("\\end{"):
+            return self.draft.find(closer, start)
+        if self.environment_ends is None:
+            self.environment_ends = {}
+            for match in _ENVIRONMENT_END.finditer(self.draft):
+                self.environment_ends.setdefault(match.group(), []).append(match.start())
+        ends = self.environment_ends.get(closer, [])
+        index = bisect_left(ends, start)
+        return ends[index] if index < len(ends) else -1
 
     def _line(self, start: int, end: int, depth: int, marked: bool) -> Iterator[Block]:
         span = stripped(self.draft, start, end)
@@ -205,8 +224,10 @@ class _Scanner:
         if not (is_header or self.in_table or closed):
             return None
         self.in_table = True
-        cells = tuple(_cells(self.draft, *span))
-        return [Block("header" if is_header else "row", cells)] if cells else []
+        cells = list(_cells(self.draft, *span))
+        kind: BlockKind = "header" if is_header else "row"
+        lines, columns = tuple(cell for _, cell in cells), tuple(column for column, _ in cells)
+        return [Block(kind, lines, columns)] if cells else []
 
     def _flush(self) -> Iterator[Block]:
         if self.lines:
@@ -235,15 +256,15 @@ def _is_table_ruler(line: str) -> bool:
     return "|" in line and "-" in line and not line.strip("|:- \t")
 
 
-def _cells(text: str, start: int, end: int) -> Iterator[Span]:
-    """Spans between the pipes that are not escaped; those in inline code divide cells, too (GFM 4.10)."""
-    cell = start
-    for match in _PIPE.finditer(text, start, end):
-        if match.group() == "|":
-            span = stripped(text, cell, match.start())
-            if span is not None:
-                yield span
-            cell = match.end()
-    span = stripped(text, cell, end)
-    if span is not None:
-        yield span
+def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, Span]]:
+    """Columns and spans of the cells that are not empty.
+
+    Pipes that are not escaped divide them; those in inline code, too (GFM 4.10).
+    """
+    cell, column = start, -1 if text[start] == "|" else 0
+    pipes = (match for match in _PIPE.finditer(text, start, end) if match.group() == "|")
+    for left, right in chain((match.span() for match in pipes), [(end, end)]):
+        span = stripped(text, cell, left)
+        if span is not None:
+            yield column, span
+        cell, column = right, column + 1

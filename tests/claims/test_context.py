@@ -63,9 +63,13 @@ def test_a_short_answer_is_read_with_the_question(answer: str) -> None:
     assert context_of(answer, "How tall is it?") == {answer: "How tall is it?"}
 
 
-def test_rows_lean_on_the_header_of_their_table() -> None:
-    found = context_of("| City | People |\n|---|---|\n| Paris | 2 million |\n| Rome | 3 million |")
-    assert found["Paris | 2 million"] == found["Rome | 3 million"] == "City | People"
+TABLE = "| City | People |\n|---|---|\n| Paris | 2 million |\n| Rome | 3 million |"
+
+
+def test_rows_are_read_with_what_introduces_their_table() -> None:
+    for before, context in {"": "What?", "Cities of Europe:\n\n": "Cities of Europe:"}.items():
+        found = context_of(before + TABLE)
+        assert found["Paris, People: 2 million"] == found["Rome, People: 3 million"] == context
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ def test_claims_that_stand(plain: str) -> None:
 
 def test_contexts_and_queries_are_bounded_in_whole_words() -> None:
     found = segment("It is " + "very " * 2000 + "big.")
-    (context,) = contexts(found, "word " * 1000)
+    (context,) = contexts(found[:1], "word " * 1000)
     asked = query(found[0], context)
     assert context == ("word " * 60).strip()
     assert len(asked) <= 2000

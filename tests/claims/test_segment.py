@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from proxy.citations.markers import strip_markers
 from proxy.claims.checkable import is_checkable
-from proxy.claims.segment import segment, segment_json
+from proxy.claims.segment import MAX_CLAIM, segment, segment_json
 from tests.drafts import chinese_replies, drafts, real_replies
 
 
@@ -50,7 +50,51 @@ def test_plain_is_what_people_read() -> None:
         "Bold and text with code, $x$, b and wrapped.",
         "*End*",
     ]
-    assert [claim.plain for claim in segment("| A | **b** |\n|-|-|\n| [c](d.e) | f |")] == ["A | b", "c | f"]
+    assert [claim.plain for claim in segment("| A | **b** |\n|-|-|\n| [c](d.e) | f |")] == [
+        "A | b",
+        "c, b: f",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "plain"),
+    [
+        ("| City | People |", "| Paris | **2 million** |", "Paris, People: 2 million"),
+        ("| City | People | Founded |", "| Rome |  | 753 BC |", "Rome, Founded: 753 BC"),
+        (
+            "| City | People | Founded |",
+            "| Rome | 3 million[1] | 753 BC [2] |",
+            "Rome, People: 3 million; Founded: 753 BC",
+        ),
+        ("City | People", "Paris | 2 million", "Paris, People: 2 million"),
+        ("| | Paris |", "| People | 2 million |", "People, Paris: 2 million"),
+        ("| Property | Value |", "| Height | 330 m |", "Height: 330 m"),
+        ("| # | Name | Born |", "| 1 | Ada | 1815 |", "Ada, Born: 1815"),
+        ("| City | Founded |", "| Rome | |", "Rome"),
+        ("| 城市 | 人口 |", "| 北京 | 2100万 |", "北京, 人口: 2100万"),
+        ("| A | B |", "| a \\| b | c |", "a | b, B: c"),
+    ],
+)
+def test_a_row_is_read_with_its_headings(header: str, row: str, plain: str) -> None:
+    ruler = "|".join("-" * (header.strip("|").count("|") + 1))
+    draft = f"{header}\n|{ruler}|\n{row}\n\nNo row."
+    found = segment(draft)
+    assert [(claim.plain, claim.row, claim.checkable) for claim in found[1:]] == [
+        (plain, True, True),
+        ("No row.", False, True),
+    ]
+    assert draft[found[1].start : found[1].end] == found[1].text
+    assert strip_markers(f"{draft[: found[1].end]}[7]{draft[found[1].end :]}") == strip_markers(draft)
+
+
+def test_headings_end_with_their_table() -> None:
+    rows = segment("| City | People |\n|-|-|\n| Paris | 2 |\n\n| Rome | 3 |\n\nText.\n\n| Oslo | 4 |")
+    assert [claim.plain for claim in rows if claim.row] == [
+        "City | People",
+        "Paris, People: 2",
+        "Rome | 3",
+        "Oslo | 4",
+    ]
 
 
 @settings(max_examples=300, deadline=None)
@@ -103,9 +147,11 @@ Thank You is an album by Dido.|If water freezes, it expands.|Igneous rock is for
 巴黎是法国的首都。|巴黎|好的咖啡来自哥伦比亚。|我国有34个省级行政区。|希望小学建于1990年。
 请客在中国很常见。|当然，巴黎是首都。
 I think that Apollo 11 landed on Mars in 1999.|I believe Paris is the capital of Italy.
-I would say the tower is about 400 metres tall.|In my opinion, the war ended in 1950.|I'm sure he won the prize.
+I would say the tower is about 400 metres tall.|In my opinion, the war ended in 1950.
+I'm sure he won the prize.
 I guess the author was Goethe.|As far as I know, it was built by the Romans.|My guess is that it was sold.
-I don't think Apollo 11 landed on the Moon.|I'm not sure, but the capital is Sydney.|It seems to me that he died.
+I don't think Apollo 11 landed on the Moon.|I'm not sure, but the capital is Sydney.
+It seems to me that he died.
 I think the book is beautiful and was written by Goethe.|If I recall correctly, Everest is in Peru.
 I think it is a great city with 12 million people.|Sure, I think that Rome is in Spain.
 我认为阿波罗11号于1999年登陆火星。|我觉得北京是法国的首都。|据我所知，长城建于宋代。
@@ -137,15 +183,44 @@ def test_a_fact_after_a_short_lead_keeps_its_own_claim() -> None:
     ]
 
 
-def test_values_of_json_are_claims_and_keys_are_not() -> None:
+def test_strings_of_json_are_claims_and_keys_are_not() -> None:
     draft = json.dumps(
-        {"capital of x": 'Paris is "big". It\'s 中文 😀 nice.', "n": [1, {"a": "Rome."}], "u": "https://x.y"}
+        {"capital of x": 'Paris is "big". It\'s 中文 😀 nice.', "n": [{"a": "Rome."}], "u": "https://x.y"}
     )
     assert [(claim.text, claim.plain) for claim in segment_json(draft)] == [
         ('Paris is \\"big\\".', 'Paris is "big".'),
         ("It's \\u4e2d\\u6587 \\ud83d\\ude00 nice.", "It's 中文 😀 nice."),
         ("Rome.", "Rome."),
     ]
+
+
+def test_numbers_and_booleans_of_json_are_read_with_their_keys() -> None:
+    tree = {
+        "name": "Everest",
+        "height_m": 8849,
+        "open": True,
+        "owner": None,
+        "id": 7,
+        "first ascent": {"year": 1953, "climbers": [{"title": "Tenzing Norgay", "age": 39}, {"age": 33.5}]},
+        "years": [1924, -2.5e3],
+    }
+    draft = json.dumps(tree, indent=2)
+    found = [claim for claim in segment_json(draft) if not claim.text[0].isupper()]
+    assert [(claim.text, claim.plain, claim.checkable) for claim in found] == [
+        ("8849", "Everest, height_m: 8849", True),
+        ("true", "Everest, open: true", True),
+        ("null", "Everest, owner: null", False),
+        ("7", "Everest, id: 7", False),
+        ("1953", "first ascent, year: 1953", True),
+        ("39", "Tenzing Norgay, age: 39", True),
+        ("33.5", "climbers, age: 33.5", True),
+        ("1924", "Everest, years: 1924", True),
+        ("-2500.0", "Everest, years: -2500.0", True),
+    ]
+    assert all(draft[claim.start : claim.end] == claim.text for claim in found)
+    assert [claim.plain for claim in segment_json('{"height_m": 3321}')] == ["height_m: 3321"]
+    assert [claim.plain for claim in segment_json('{"a": 1, "a": 2, "b": [3]}')] == ["a: 1", "a: 2", "b: 3"]
+    assert not any(claim.checkable for claim in segment_json("[1, 2.5, false]"))
 
 
 @pytest.mark.parametrize("draft", ["", "Paris.", '"Paris."', '{"a": "b.', "[" * 100_000, "12", "NaN"])
@@ -167,10 +242,42 @@ def test_json_offsets_are_into_the_raw_text(value: dict[str, object], ascii_only
         position = claim.end
 
 
-def test_ten_thousand_words_without_a_stop_are_one_claim() -> None:
-    (claim,) = segment("word " * 10_000)
-    assert claim.checkable
-    assert claim.end == 10_000 * 5 - 1
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("word " * 10_000, "word"),
+        ("a few words, " * 4_000, ","),
+        ("北京" * 50_000, "京"),
+        ("**bold** " * 8_000, "**"),
+    ],
+)
+def test_a_long_sentence_without_a_stop_is_divided(text: str, ends: str) -> None:
+    for found, source in (
+        (segment(text), text),
+        (segment_json(json.dumps([text], ensure_ascii=False)), f'["{text}"]'),
+    ):
+        assert max(len(claim.plain) for claim in found) <= MAX_CLAIM
+        assert len(found) < 2.2 * len(text) / MAX_CLAIM + 2
+        assert "".join("".join(claim.text for claim in found).split()) == "".join(text.split())
+        assert all(claim.checkable and claim.text == source[claim.start : claim.end] for claim in found)
+    assert all(claim.text.endswith(ends) for claim in segment(text))
+
+
+@pytest.mark.parametrize("solid", ["`{}`", "[{}](http://a.b)", "http://a.b/{}"])
+def test_a_long_sentence_is_not_divided_inside_code_or_a_link(solid: str) -> None:
+    text = f"See {solid.format('x' * 900)} and " * 20
+    for claim in segment(text):
+        assert claim.text.count("`") % 2 == 0
+        assert claim.text.count("[") == claim.text.count("]")
+        assert text[claim.end : claim.end + 1] in ("", " ")
+
+
+def test_what_is_too_long_and_can_not_be_divided_is_not_checked() -> None:
+    row = "| a |\n|-|\n| " + "word " * 10_000 + "| b |"
+    code = "Call `" + "x" * 10_000 + "` now."
+    assert not any(
+        claim.checkable and len(claim.plain) > 4_000 for text in (row, code) for claim in segment(text)
+    )
 
 
 def test_real_replies_have_claims_to_check() -> None:
@@ -182,7 +289,8 @@ def test_real_replies_have_claims_to_check() -> None:
 @pytest.mark.parametrize(
     "unit",
     ["[", "[a](", "![", "(", "`", "``a`", "$", "$$ a", "\\[\n", "\\begin{a}\n", "<!--", "<a b ", "*", "_a", "http://(",
-     "|\n", "- a\n", "> ", "```\n", "a`b`", "<br>", "“", "。[1]", "a(http://a) ", "If you "],
+     "|\n", "- a\n", "> ", "```\n", "a`b`", "<br>", "“", "。[1]", "a(http://a) ", "If you ",
+     "北京", "[1-3, ", '"[1-3, "', "word"],
 )  # fmt: skip
 def test_segmenting_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (200_000 // len(unit))  # in quadratic time it would not, before pytest's time-out

@@ -22,32 +22,59 @@ QUESTIONS = [
 
 OPEN_WEBUI_HEAD = OPEN_WEBUI.partition("<context>")[0]
 SOURCES = {
-    "id and name": f'<source id="1" name="a.pdf">{TOWER}</source>\n<source id="2" name="c.pdf">{IRON}</source>',
+    "id and name": f'<source id="1" name="a.pdf">{TOWER}</source>\n'
+    f'<source id="2" name="c.pdf">{IRON}</source>',
     "resource id": f'<source id="1" resource-id="7f3a-11" name="a.pdf">{TOWER}</source>',
     "children": f"<source><source_id>1</source_id><source_context>{TOWER}</source_context></source>",
 }
+CONTEXTS = {name: f"<context>\n{sources}\n</context>\n" for name, sources in SOURCES.items()}
 
 TEMPLATES = {
     **{
-        f"open_webui, {name}": f"{OPEN_WEBUI_HEAD}<context>\n{sources}\n</context>\n\n{{question}}"
-        for name, sources in SOURCES.items()
+        f"open_webui, {name}": f"{OPEN_WEBUI_HEAD}{context}\n{{question}}"
+        for name, context in CONTEXTS.items()
     },
-    "open_webui, tagged question": f"{OPEN_WEBUI_HEAD}### Output:\nProvide a clear and direct response to the "
-    f"user's query.\n\n<context>\n{SOURCES['resource id']}\n</context>\n\n<user_query>\n{{question}}\n"
-    "</user_query>",
-    "open_webui, labelled question": "Use the following context as your learned knowledge, inside "
-    f"<context></context> XML tags.\n<context>\n{TOWER}\n</context>\n\nWhen answer to user:\n- If you don't know, "
-    "just say that you don't know.\nAvoid mentioning that you obtained the information from the context.\n"
-    "And answer according to the language of the user's question.\n\nGiven the context information, answer the "
-    "query.\nQuery: {question}",
-    "open_webui, question and template": f"{{question}}\n\n{OPEN_WEBUI_HEAD}<context>\n{SOURCES['id and name']}\n"
-    "</context>\n",
-    "llama_index": f"Context information is below.\n---------------------\n{TOWER}\n---------------------\n"
-    "Given the context information and not prior knowledge, answer the query.\nQuery: {question}\nAnswer: ",
-    "langchain": "Use the following pieces of context to answer the question at the end. If you don't know the "
-    f"answer, just say that you don't know.\n\n{TOWER}\n\n{IRON}\n\nQuestion: {{question}}\nHelpful Answer:",
-    "langchain_hub": "You are an assistant for question-answering tasks. Use the following pieces of retrieved "
-    f"context to answer the question.\nQuestion: {{question}}\nContext: {TOWER}\nAnswer:",
+    "open_webui, tagged question": f"""{OPEN_WEBUI_HEAD}### Output:
+Provide a clear and direct response to the user's query.
+
+{CONTEXTS["resource id"]}
+<user_query>
+{{question}}
+</user_query>""",
+    "open_webui, labelled question": f"""Use the following context as your learned knowledge, inside XML tags.
+<context>
+{TOWER}
+</context>
+
+When answer to user:
+- If you don't know, just say that you don't know.
+Avoid mentioning that you obtained the information from the context.
+And answer according to the language of the user's question.
+
+Given the context information, answer the query.
+Query: {{question}}""",
+    "open_webui, question and template": f"{{question}}\n\n{OPEN_WEBUI_HEAD}{CONTEXTS['id and name']}",
+    "llama_index": f"""Context information is below.
+---------------------
+{TOWER}
+---------------------
+Given the context information and not prior knowledge, answer the query.
+Query: {{question}}
+Answer: """,
+    "langchain": f"""Use the following pieces of context to answer the question at the end.
+If you don't know the answer, just say that you don't know.
+
+{TOWER}
+
+{IRON}
+
+Question: {{question}}
+Helpful Answer:""",
+    "langchain_hub": f"""You are an assistant for question-answering tasks.
+Use the following pieces of retrieved context to answer the question.
+Question: {{question}}
+Context: {TOWER}
+Answer:""",
     "documents first": f"<documents><document>{TOWER}</document></documents>\n\n{{question}}",
     "documents last": f"{{question}}\n\n<documents><document>{TOWER}</document></documents>",
     "numbered": f"Document 1: {TOWER}\n\nDocument 2: {IRON}\n\n{{question}}",

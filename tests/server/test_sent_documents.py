@@ -26,8 +26,10 @@ WAYS: dict[str, tuple[str, str]] = {
     ),
     "llama_index": (
         "",
-        f"Context information is below.\n---------------------\nTitle: Tower\n\n{TEXT}\n---------------------\n"
-        "Given the context information and not prior knowledge, answer the query.\nQuery: {question}\nAnswer: ",
+        f"Context information is below.\n---------------------\nTitle: "
+        f"Tower\n\n{TEXT}\n---------------------\n"
+        "Given the context information and not prior knowledge, answer the query.\nQuery: "
+        "{question}\nAnswer: ",
     ),
     "heading": (f"Be brief.\n\nContext:\nTitle: Tower\n\n{TEXT}", "{question}"),
 }

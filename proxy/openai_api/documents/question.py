@@ -18,12 +18,14 @@ _MAX_LINE = 300
 _TAG = re.compile(r"<((?:user|current)?[_-]?(?:query|question|input|message|prompt))>", re.I)
 _LABEL = re.compile(
     r"[\W_]{0,8}(?:(?:user(?:'s)?|my|the|customer|current|final|original|follow[- ]?up) )?"
-    r"(?:question|query|user input|user message|human|user|(?:用户|客户|我的|当前)?的?(?:问题|提问|查询|输入|消息))"
+    r"(?:question|query|user input|user message|human|user|(?:用户|客户|我的|当前)?的?(?:问题|提问|查询"
+    r"|输入|消息))"
     r"(?: is|是|为)?[\])】*_ \t]{0,6}(?:[:：]|$)[*_ \t]{0,6}",
     re.I,
 )
 _OTHER_LABEL = re.compile(
-    r"[\W_]{0,8}(?:(?:your|the|helpful|final|standalone) )?(?:answer|response|reply|assistant|ai|output|contexts?"
+    r"[\W_]{0,8}(?:(?:your|the|helpful|final|standalone) )?(?:answer|response|reply|assistant|ai|output"
+    r"|contexts?"
     r"|documents?|sources?|instructions?|rules?|guidelines?|requirements?|回答|答案|助手|输出|上下文|参考资料|要求)"
     r"[\])】*_ \t]{0,6}(?:[:：]|$)",
     re.I,
@@ -32,9 +34,12 @@ _MENTIONS_MARKUP = re.compile(
     r"</?(?:context|source|document)s?\b|\[(?:webpage|context|document|file) ", re.I
 )
 _TEMPLATE = re.compile(
-    r"[\W_]{0,8}(?:use the (?:following|above|provided|context)|you (?:are|must|should)|respond to|if you|when "
-    r"answer|avoid mention|do not|don't|never|based on|given the|below (?:is|are)|here (?:is|are)|the following|the "
-    r"user has|refer to|answer (?:the|based|using|according)|请?(?:根据|基于|参考|使用|结合)(?:以上|以下|上述|下面|给定|参考)"
+    r"[\W_]{0,8}(?:use the (?:following|above|provided|context)|you (?:are|must|should)|respond to|if you"
+    r"|when "
+    r"answer|avoid mention|do not|don't|never|based on|given the|below (?:is|are)|here (?:is|are)|the "
+    r"following|the "
+    r"user has|refer to|answer (?:the|based|using|according)|请?(?:根据|基于|参考|使用|结合)(?:以上|以下"
+    r"|上述|下面|给定|参考)"
     r"|以[上下](?:是|为)|在我给你的|你是|如果你?(?:不|无))",
     re.I,
 )
