@@ -151,11 +151,14 @@ def judged(statement: Statement, together: Judgement, alone: Mapping[int, Judgem
     supporting = [judgement for judgement in judgements if judgement.verdict is Verdict.SUPPORTED]
     best = max(supporting, key=lambda judgement: judgement.score, default=together)
     absent = _absent(statement.citations)
+    one_supports = any(_is_supported(judgement) for judgement in alone.values())
     citations = tuple(
         replace(
             citation,
             alone=alone.get(citation.number),
-            superfluous=_superfluous(citation.number, alone) if supporting and citation.exists else None,
+            superfluous=_superfluous(citation.number, alone, supporting=one_supports)
+            if supporting and citation.exists
+            else None,
         )
         for citation in statement.citations
     )
@@ -202,14 +205,15 @@ def supplemented(statement: Statement, others: Mapping[int, Judgement]) -> State
     return replace(statement, missing=missing, usage=statement.usage + _spent(others.values()))
 
 
-def _superfluous(number: int, alone: Mapping[int, Judgement]) -> bool | None:
+def _superfluous(number: int, alone: Mapping[int, Judgement], *, supporting: bool) -> bool | None:
     """Whether a citation of a supported statement is superfluous, as far as single judgements tell."""
     if _is_supported(alone[number]) is not False:
         return False if _is_supported(alone[number]) else None
-    others = [_is_supported(judgement) for other, judgement in alone.items() if other != number]
-    if True in others:
+    # It does not support the statement itself, so any that does is another one.
+    if supporting:
         return True
-    return others[0] if len(others) == 1 else None
+    others = [_is_supported(alone[other]) for other in alone if other != number] if len(alone) == 2 else []
+    return others[0] if others else None
 
 
 def _is_supported(judgement: Judgement) -> bool | None:

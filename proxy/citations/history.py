@@ -6,7 +6,7 @@ It also writes the footer: a list of sources for clients that show nothing but t
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -166,13 +166,11 @@ def _joined(spans: Iterable[Span]) -> Iterator[Span]:
         yield held
 
 
-def _within(spans: Iterable[Span], start: int, end: int) -> list[Span]:
-    """The parts of the spans between `start` and `end`, relative to `start`."""
-    return [
-        (max(left, start) - start, min(right, end) - start)
-        for left, right in spans
-        if left < end and right > start
-    ]
+def _within(spans: Sequence[Span], start: int, end: int) -> list[Span]:
+    """The parts of the ordered, disjoint spans between `start` and `end`, relative to `start`."""
+    first = bisect_right(spans, start, key=lambda span: span[1])
+    last = bisect_left(spans, end, key=lambda span: span[0])
+    return [(max(left, start) - start, min(right, end) - start) for left, right in spans[first:last]]
 
 
 def _without(text: str, spans: Iterable[Span]) -> str:

@@ -6,6 +6,7 @@ Behind a claim that holds stands its citation marker `[n]`; behind one that fail
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -151,12 +152,11 @@ def _numbered(findings: Sequence[Finding], numbers: Mapping[str, int]) -> dict[i
     for finding in findings:
         for evidence in _shown(finding):
             first_found.setdefault(evidence.passage.id, evidence)
-    groups: dict[int, tuple[Evidence, ...]] = {}
+    groups: dict[int, list[Evidence]] = {}
     for evidence in first_found.values():
         number = numbers.get(evidence.passage.document_id)
-        number = next(free) if number is None else number
-        groups[number] = (*groups.get(number, ()), evidence)
-    return groups
+        groups.setdefault(next(free) if number is None else number, []).append(evidence)
+    return {number: tuple(evidence) for number, evidence in groups.items()}
 
 
 def _url(passage: Passage, url_of: Callable[[Passage], str]) -> str:
@@ -172,8 +172,9 @@ def _with_fragment(url: str, n: int) -> str:
 
 def _titles(passages: Sequence[Passage]) -> list[str]:
     names = [passage.title.strip() or passage.document_id or passage.id for passage in passages]
+    times = Counter(names)
     sections = [
-        f"{name}: {passage.section.strip()}" if names.count(name) > 1 and passage.section.strip() else name
+        f"{name}: {passage.section.strip()}" if times[name] > 1 and passage.section.strip() else name
         for name, passage in zip(names, passages, strict=True)
     ]
     return _unique(sections, lambda title, n: f"{title} ({n})")
@@ -184,11 +185,13 @@ def _unique(values: Sequence[str], numbered: Callable[[str, int], str]) -> list[
     taken = set(values)
     seen: set[str] = set()
     unique: list[str] = []
+    last: Counter[str] = Counter()
     for value in values:
-        n, candidate = 1, value
+        n, candidate = max(1, last[value]), value
         while candidate in seen or (n > 1 and candidate in taken):
             n += 1
             candidate = numbered(value, n)
+        last[value] = n
         seen.add(candidate)
         unique.append(candidate)
     return unique

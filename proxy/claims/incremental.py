@@ -33,8 +33,11 @@ _LONG_WINDOW = 320
 _LONGEST_WINDOW = 4096
 """From this size the text is only read again once it has grown by a quarter."""
 _ALLOWED, _ALLOWED_EACH, _MOST_ALLOWED = 200_000, 40, 1_000_000
-"""Code points that may be read: at the start, per code point written, and at most in store."""
-_COST_OF_A_READING = 100
+"""What may be read, in code points: at the start, per code point written, and at most in store."""
+_COST_OF_A_READING, _COST_OF_A_CLAIM = 100, 20
+"""In code points as well: a text of very short sentences takes longer to read than its length says."""
+_MOST_SUFFIXES = 60
+"""A text that more could follow than these is settled when it ends: each is read with the whole text."""
 _READINGS = 12
 """About how many readings one look takes."""
 
@@ -109,8 +112,9 @@ class Incremental:
         return known.text + text, known.claims + moved(claims, len(known.text))
 
     def _read(self, raw: str) -> tuple[str, tuple[Claim, ...]]:
-        self._allowed -= len(raw) + _COST_OF_A_READING
-        return self._read_whole(raw)
+        text, claims = self._read_whole(raw)
+        self._allowed -= len(raw) + _COST_OF_A_READING + _COST_OF_A_CLAIM * len(claims)
+        return text, claims
 
     def _look(self) -> None:
         """Reads the window up to its last whole word with all continuations, and keeps what they agree on."""
@@ -124,9 +128,18 @@ class Incremental:
             self._watch.looked(wanting=False)
             return
         if not awaited and len(self._window.raw) * _READINGS > self._allowed:
+            # Look again once the store may suffice, so that the text is not joined at every piece.
+            self._enough = self._fed + max(
+                1, (len(self._window.raw) * _READINGS - self._allowed) // _ALLOWED_EACH
+            )
             return
         whole = _whole_words(self._window.raw)
-        agreement = agreed(self._read, whole, self._suffixes(whole), self._known())
+        suffixes = self._suffixes(whole)
+        if len(suffixes) > _MOST_SUFFIXES:
+            self._watch.looked(wanting=False)
+            self._enough = self._fed + len(whole)
+            return
+        agreement = agreed(self._read, whole, suffixes, self._known())
         self._doubt, self._wanting = agreement.doubt, agreement.wanting
         self._awaited = displays(whole).get(agreement.doubt or "")
         self._watch.looked(wanting=self._wanting)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from proxy.claims.continuations import shared
 from proxy.correction.reprompt import MAX_EVIDENCE_CHARS, documents, opening_patterns, with_turns, written
 from proxy.text.delimiters import delimiter_for
 from proxy.text.language import language_of
@@ -145,7 +146,7 @@ class Overlap:
 
     def _repeated(self, said: str) -> int:
         """How many of the first characters, without white space, are whole sentences of the prefix."""
-        same = max((_shared(start, said) for start in self._starts), default=0)
+        same = max((shared(start, said) for start in self._starts), default=0)
         ends = [end for end in range(_ENOUGH, same + 1) if said[end - 1] in _STOPS]
         whole = max(ends, default=0)
         exhausted = next((len(start) for start in self._starts if said.startswith(start)), 0)
@@ -160,12 +161,6 @@ class Overlap:
             return text.lstrip(" ")
         latin = text[0].isascii() and (text[0].isalnum() or text[0] in "\"'(*[")
         return f" {text}" if latin and self._prefix[-1].isascii() else text
-
-
-def _shared(first: str, second: str) -> int:
-    """The length of the longest common prefix."""
-    differing = (index for index, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
-    return next(differing, min(len(first), len(second)))
 
 
 def _begins(text: str, index: int) -> bool:

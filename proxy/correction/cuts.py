@@ -13,9 +13,11 @@ what follows would mean something else.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from proxy.text.markdown import Block, Span, blocks, is_ruler
 from proxy.types import Claim
@@ -49,9 +51,12 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
     return text
 
 
-def moved(position: int, edits: Sequence[Edit]) -> int:
-    """The new offset of a position that no edit touches."""
-    return position + sum(len(edit.by) - (edit.end - edit.start) for edit in edits if edit.start < position)
+def moving(edits: Sequence[Edit]) -> Callable[[int], int]:
+    """A function that gives the new offset of a position that no edit touches."""
+    ordered = sorted(edits, key=lambda edit: edit.start)
+    starts = [edit.start for edit in ordered]
+    shifts = [0, *accumulate(len(edit.by) - (edit.end - edit.start) for edit in ordered)]
+    return lambda position: position + shifts[bisect_left(starts, position)]
 
 
 def cuts(text: str, claims: Sequence[Claim]) -> tuple[Edit, ...] | None:
@@ -163,7 +168,7 @@ def _part(text: str, block: Block, run: Span) -> Span:
 
 
 def _line_of(block: Block, position: int) -> int:
-    return next(number for number, line in enumerate(block.lines) if position < line[1])
+    return bisect_right(block.lines, position, key=lambda line: line[1])
 
 
 def _balanced(text: str, start: int, end: int) -> Span:
@@ -179,6 +184,6 @@ def _balanced(text: str, start: int, end: int) -> Span:
 
 def _unpaired(text: str) -> set[str]:
     marks = [match.group() for match in _SAME_BOTH_SIDES.finditer(text)]
-    lone = {mark[0] for mark in marks if marks.count(mark) % 2}
+    lone = {mark[0] for mark, count in Counter(marks).items() if count % 2}
     pairs = zip(_OPENERS, _CLOSERS, strict=True)
     return lone.union(*({left, right} for left, right in pairs if text.count(left) != text.count(right)))

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from proxy.claims.context import is_row
 from proxy.claims.segment import segment
-from proxy.correction.cuts import Edit, applied, cuts, moved
+from proxy.correction.cuts import Edit, applied, cuts, moving
 from proxy.text.language import language_of
 from proxy.text.markdown import blocks
 from proxy.text.scripts import WIDE
@@ -29,6 +29,10 @@ _SHARED = '*_~"“”‘’「」『』《》（）()[]'
 
 _TIMES, _MORE = 3, 200
 """A rewrite may have this many times the sentence's code points, and as many more."""
+
+_MOST_READ = 4_000_000
+"""Code points that may be read to find out which edits can be made."""
+_FEWEST_TRIALS = 8
 
 _STOPS = ".!?。！？；…"
 _CLOSERS = "\"'”’」』）)】》*_~"
@@ -73,10 +77,11 @@ def spliced(
     said = [(finding.claim, rewrites.get(number, "")) for number, finding in enumerate(failed, 1)]
     proposed = [(claim, fitted(text, claim) or claim.text) for claim, text in said if text]
     changes = [(claim, text) for claim, text in proposed if text != claim.text]
-    edits = _edits(_kept(changes, _replaceable(draft.text)))
+    edits = _edits(_Trials(len(draft.text)).kept(changes, _replaceable(draft.text)))
     text = applied(draft.text, edits)
     if dropping:
-        gone = [_moved(claim, edits) for claim, rewrite in said if rewrite is None]
+        new_place = moving(edits)
+        gone = [_moved(claim, new_place) for claim, rewrite in said if rewrite is None]
         text = applied(text, cuts(text, _removable(text, gone)) or ())
     return replace(draft, text=text) if text != draft.text else None
 
@@ -98,11 +103,12 @@ def _removable(text: str, claims: Sequence[Claim]) -> Sequence[Claim]:
         edits = cuts(text, some)
         if edits is None:
             return False
-        left = [_moved(claim, edits) for claim in _untouched(before, some)]
+        new_place = moving(edits)
+        left = [_moved(claim, new_place) for claim in _untouched(before, some)]
         after = segment(applied(text, edits))
         return len(left) == len(after) and all(map(_reads_the_same, left, after))
 
-    kept = _kept(claims, removes)
+    kept = _Trials(len(text)).kept(claims, removes)
     return kept if any(claim.checkable for claim in _untouched(before, kept)) else ()
 
 
@@ -123,10 +129,13 @@ def _replaceable(text: str) -> Callable[[Sequence[Change]], bool]:
         result = applied(text, edits)
         if _shapes(result) != shapes:
             return False
-        untouched = {_moved(claim, edits) for claim in _untouched(before, [claim for claim, _ in changes])}
+        new_place = moving(edits)
+        untouched = {
+            _moved(claim, new_place) for claim in _untouched(before, [claim for claim, _ in changes])
+        }
         after = segment(result)
         new = [claim for claim in after if claim not in untouched]
-        said = [_within(new, moved(claim.start, edits), len(rewrite)) for claim, rewrite in changes]
+        said = [_within(new, new_place(claim.start), len(rewrite)) for claim, rewrite in changes]
         checkable = all(
             any(rewritten.checkable for rewritten in within) or not claim.checkable
             for within, (claim, _) in zip(said, changes, strict=True)
@@ -147,16 +156,32 @@ def _shapes(text: str) -> list[tuple[str, int]]:
     ]
 
 
-def _kept(items: Sequence[T], holds: Callable[[Sequence[T]], bool], given: Sequence[T] = ()) -> Sequence[T]:
-    """The items without those that don't hold together with the rest. Found by halving, since few fail."""
-    if not items or holds([*items, *given]):
-        return items
-    if len(items) == 1:
-        return ()
-    middle = len(items) // 2
-    # The later half first: an item may go once those nested under it are gone.
-    later = _kept(items[middle:], holds, given)
-    return [*_kept(items[:middle], holds, [*later, *given]), *later]
+class _Trials:
+    """Tries edits, at most as many as `_MOST_READ` code points of the text allow: each reads all of it."""
+
+    def __init__(self, length: int) -> None:
+        self._left = max(_FEWEST_TRIALS, _MOST_READ // max(1, length))
+
+    def kept(
+        self, items: Sequence[T], holds: Callable[[Sequence[T]], bool], given: Sequence[T] = ()
+    ) -> Sequence[T]:
+        """The items without those that don't hold together with the rest. Found by halving, since few fail.
+
+        Once no trial is left, items that were not tried are left out.
+        """
+        if not items:
+            return items
+        if self._left <= 0:
+            return ()
+        self._left -= 1
+        if holds([*items, *given]):
+            return items
+        if len(items) == 1:
+            return ()
+        middle = len(items) // 2
+        # The later half first: an item may go once those nested under it are gone.
+        later = self.kept(items[middle:], holds, given)
+        return [*self.kept(items[:middle], holds, [*later, *given]), *later]
 
 
 def _edits(changes: Sequence[Change]) -> list[Edit]:
@@ -172,8 +197,8 @@ def _untouched(claims: Sequence[Claim], others: Sequence[Claim]) -> list[Claim]:
     return [claim for claim, index in following if index == len(spans) or spans[index][0] >= claim.end]
 
 
-def _moved(claim: Claim, edits: Sequence[Edit]) -> Claim:
-    start = moved(claim.start, edits)
+def _moved(claim: Claim, new_place: Callable[[int], int]) -> Claim:
+    start = new_place(claim.start)
     return replace(claim, start=start, end=start + claim.end - claim.start)
 
 
