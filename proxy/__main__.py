@@ -23,6 +23,7 @@ class CheckerChoice(StrEnum):
     """The values of `--checker`."""
 
     BUILTIN = "builtin"
+    NLI = "nli"
     LLM = "llm"
     CROSS_ENCODER = "cross_encoder"
     REPC = "repc"

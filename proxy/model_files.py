@@ -15,7 +15,7 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from proxy.errors import ConfigError
-from proxy.types import Precision
+from proxy.types import DeviceName, Precision
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
@@ -27,6 +27,7 @@ _PACKAGED_NAMES = frozenset({DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MOD
 _SMALL_FILES = ("*.json", "*.txt", "*.model")
 _SAFE_WEIGHTS = "*.safetensors"
 _OTHER_WEIGHTS = "*.bin"
+_chosen: dict[str, DeviceName] = {"device": "auto"}
 _DECISIVE = (
     "config.json",
     "tokenizer.json",
@@ -149,7 +150,32 @@ def load_transformer(folder: Path, precision: Precision, *, name: str) -> tuple[
         raise ConfigError(f"The model {name} has an encoder and a decoder: name a model with one of them.")
     if not tokenizer.is_fast:
         raise ConfigError(f"The model {name} has no fast tokenizer (tokenizer.json).")
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer
+    return model.to(device()).eval(), tokenizer
+
+
+def use_device(name: DeviceName) -> None:
+    """Sets where the models that load from now on compute, in the whole process.
+
+    Raises:
+        ConfigError: the machine has no such device.
+    """
+    missing = (name == "cuda" and not torch.cuda.is_available()) or (
+        name == "mps" and not torch.backends.mps.is_available()
+    )
+    if missing:
+        raise ConfigError(
+            f"This machine has no {name} device that torch can use: set runtime.device to auto or cpu.",
+            param="runtime.device",
+        )
+    _chosen["device"] = name
+
+
+def device() -> torch.device:
+    """Where models compute: what `use_device` was given; with `auto` a GPU where there is one."""
+    name = _chosen["device"]
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    return torch.device(name)
 
 
 def dtype_of(precision: Precision) -> torch.dtype:
@@ -175,7 +201,7 @@ def first_line(error: Exception) -> str:
 
 
 def _has_bf16() -> bool:
-    if torch.cuda.is_available():
+    if device().type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(flag, False) for flag in _BF16_FLAGS)

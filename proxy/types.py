@@ -33,6 +33,7 @@ PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
 Status = Literal["ok", "partial", "skipped"]
 NLILabel = Literal["entailment", "neutral", "contradiction"]
 Precision = Literal["auto", "bf16", "fp32"]
+DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,12 +46,17 @@ class Library:
         self.thread.shutdown(wait=True, cancel_futures=True)
 
 
-def use_threads(settings: Runtime) -> None:
-    """Sets how many threads torch computes with, in the whole process. Called before a model loads."""
+def use_runtime(settings: Runtime) -> None:
+    """Sets how many threads torch computes with, and where, in the whole process. Called before a model
+    loads. Raises `ConfigError` where the machine has no such device."""
     if settings.threads != "auto":
         import torch
 
         torch.set_num_threads(settings.threads)
+    if settings.device != "auto":
+        from proxy.model_files import use_device
+
+        use_device(settings.device)
 
 
 def make_encoder(settings: Encoder) -> WindowedEncoder:
@@ -72,10 +77,12 @@ def make_encoder(settings: Encoder) -> WindowedEncoder:
 def load_library(settings: Settings) -> Library:
     """The configured index with its encoder. Raises `BrokenIndexError`, `ConfigError`."""
     index = open_index(Path(settings.index.path))
-    use_threads(settings.runtime)
+    use_runtime(settings.runtime)
     encoder = make_encoder(settings.encoder)
     index.require(encoder)
-    return Library(open_corpus(index), encoder, search_thread())
+    from proxy.retrieval.encoder import CachedEncoder
+
+    return Library(open_corpus(index), CachedEncoder(encoder), search_thread())
 
 
 def compose(settings: Settings) -> AppContext:
@@ -194,7 +201,7 @@ async def open_checker(settings: Settings, name: CheckerName) -> AsyncIterator[C
 
     One that asks an LLM asks `checker.llm.model`, or else the first upstream. Raises `ConfigError`.
     """
-    use_threads(settings.runtime)
+    use_runtime(settings.runtime)
     checkers = load_checkers(settings.checker, [name])
     try:
         if not checkers.needs_llm(name):

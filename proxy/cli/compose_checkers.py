@@ -130,6 +130,12 @@ def _builtin(_: CheckerSettings) -> LocalChecker:
     return BuiltinChecker()
 
 
+def _nli(settings: CheckerSettings) -> LocalChecker:
+    from proxy.checkers.nli import NLIChecker
+
+    return NLIChecker.of_size(settings.nli.size, base_model=settings.nli.base_model)
+
+
 def _cross_encoder(settings: CheckerSettings) -> LocalChecker:
     from proxy.checkers.cross_encoder import CrossEncoderChecker
 
@@ -146,5 +152,6 @@ _LOCAL: Mapping[CheckerName, Callable[[CheckerSettings], LocalChecker]] = {
     "cross_encoder": _cross_encoder,
     "repc": _repc,
     "builtin": _builtin,
+    "nli": _nli,
 }
 """In loading order: first those whose settings can be wrong."""

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from index_builder.build import Report, Stage, build
 from index_builder.sources import expand
-from proxy.cli.compose import make_encoder, use_threads
+from proxy.cli.compose import make_encoder, use_runtime
 from proxy.config.load import load
 
 SHOWN = 20
@@ -42,7 +42,7 @@ def run(sources: Sequence[str], config: Path | None, overrides: dict[str, Any], 
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     console = Console(highlight=False, soft_wrap=True)
     expand(sources)  # a wrong path is known before the encoder loads
-    use_threads(settings.runtime)
+    use_runtime(settings.runtime)
     encoder = make_encoder(settings.encoder)
     columns = (
         TextColumn("{task.description:>9}"),

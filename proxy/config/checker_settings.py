@@ -16,8 +16,10 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
-CheckerName = Literal["builtin", "llm", "cross_encoder", "repc", "cascade"]
-StepName = Literal["builtin", "llm", "cross_encoder", "repc"]
+CheckerName = Literal["builtin", "nli", "llm", "cross_encoder", "repc", "cascade"]
+LOCAL_CHECKERS: frozenset[CheckerName] = frozenset({"builtin", "nli", "cross_encoder", "repc"})
+"""Those that compute in this process: a check costs no round trip."""
+StepName = Literal["builtin", "nli", "llm", "cross_encoder", "repc"]
 
 
 class LLMChecker(Section):
@@ -29,6 +31,13 @@ class LLMChecker(Section):
     concurrency: int = Field(8, ge=1, le=256)
     timeout: float = Field(30.0, gt=0)
     params: dict[str, object] = Field({"temperature": 0, "max_tokens": 512})
+
+
+class NLIChecker(Section):
+    """`checker.nli`: runs a cross-encoder that was trained for this, in one of two sizes."""
+
+    size: Literal["auto", "small", "base"] = "auto"
+    base_model: str | None = None
 
 
 class CrossEncoderChecker(Section):
@@ -111,6 +120,7 @@ class Checker(Section):
     batch_ms: float = Field(2.0, ge=0, le=1000)
     batch_pairs: int = Field(64, ge=1)
     batch_waiting: int = Field(1024, ge=1)
+    nli: NLIChecker = NLIChecker()
     llm: LLMChecker = LLMChecker()
     cross_encoder: CrossEncoderChecker = CrossEncoderChecker()
     repc: RepCChecker = RepCChecker()
@@ -118,9 +128,11 @@ class Checker(Section):
 
     @property
     def configured(self) -> tuple[CheckerName, ...]:
-        """The checkers that can be used: `builtin` and `llm` need no settings, the others do."""
+        """The checkers that can be used: `builtin` and `llm` need no settings, `nli` must be
+        named, the others need theirs."""
         given = {
             "builtin": True,
+            "nli": "nli" in (self.name, *(step.name for step in self.cascade.steps)),
             "llm": True,
             "cross_encoder": self.cross_encoder.model is not None,
             "repc": self.repc.model is not None,

@@ -11,6 +11,7 @@ from proxy.types import (
     Aggregation,
     CitationStyle,
     Correction,
+    DeviceName,
     EvidenceSource,
     Granularity,
     OnUnsupported,
@@ -82,6 +83,7 @@ class Runtime(Section):
     """The process that the local models share."""
 
     threads: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
+    device: DeviceName = "auto"
 
 
 class Extractor(Section):

@@ -26,12 +26,15 @@ from proxy.types import (
     Pair,
     Passage,
     UpstreamCitations,
+    Verdict,
 )
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _WHOLE = Extraction()
+_SURE = 0.9
+"""The score from which a passage carries a claim so surely that the others need not be checked."""
 _MAX_CITED = 5
 """How many passages of a document that the upstream cites are checked, besides the retrieved ones."""
 
@@ -83,7 +86,9 @@ class Verifier:
 
     `documents` holds the passages of the request's documents by the client's number; the upstream's own
     citations refer to these numbers, and `citations` says how to treat them. Claims beyond the first
-    `max_claims` stay UNVERIFIED.
+    `max_claims` stay UNVERIFIED. With `early_exit` the passages of a claim are checked one after the other,
+    in the order of retrieval, until one carries it surely: less work for a checker that runs here, more
+    round trips for one that asks an LLM. What was not checked is left out of the finding.
     """
 
     retriever: Retriever
@@ -93,6 +98,7 @@ class Verifier:
     max_claims: int = 500
     aggregation: Aggregation = "strict"
     citations: UpstreamCitations = "replace"
+    early_exit: bool = False
     documents: Mapping[int, Sequence[Passage]] = field(default_factory=dict)
     _words: dict[int, Nearest] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -174,25 +180,54 @@ class Verifier:
     async def _judge(self, retrieved: Sequence[_RetrievedClaim], question: str) -> list[Finding]:
         """Checks each claim against each passage; if none decides it, against all joined, then each pair."""
 
-        async def ask(groups_of_each: Sequence[Sequence[Sequence[Evidence]]]) -> list[list[Judgement]]:
+        async def ask(
+            claims: Sequence[_RetrievedClaim], groups_of_each: Sequence[Sequence[Sequence[Evidence]]]
+        ) -> list[list[Judgement]]:
             pairs = [
                 Pair.of(candidate.claim, group, candidate.context, question)
-                for candidate, groups in zip(retrieved, groups_of_each, strict=True)
+                for candidate, groups in zip(claims, groups_of_each, strict=True)
                 for group in groups
             ]
             judgements = iter(await self.checker.check(pairs) if pairs else ())
             return [[next(judgements) for _ in groups] for groups in groups_of_each]
 
-        alone = await ask([[(item,) for item in candidate.evidence] for candidate in retrieved])
+        checked: list[tuple[Evidence, ...]] = [() for _ in retrieved]
+        for turn in self._turns(retrieved):
+            open_claims = [index for index, passages in enumerate(checked) if not _carried(passages)]
+            wanted = [turn[index] for index in open_claims]
+            judgements = await ask(
+                [retrieved[index] for index in open_claims],
+                [[(item,) for item in passages] for passages in wanted],
+            )
+            for index, passages, answers in zip(open_claims, wanted, judgements, strict=True):
+                checked[index] += judging.judged(passages, answers)
         findings = [
-            judging.decide(candidate.claim, judging.judged(candidate.evidence, judgements))
-            for candidate, judgements in zip(retrieved, alone, strict=True)
+            judging.decide(candidate.claim, _in_order(passages, candidate.evidence))
+            for candidate, passages in zip(retrieved, checked, strict=True)
         ]
         for groups_of in (judging.all_of, judging.pairs_of):
             groups = [groups_of(finding) for finding in findings]
-            judgements_of = await ask(groups)
+            judgements_of = await ask(retrieved, groups)
             findings = [*map(judging.carried_together, findings, groups, judgements_of)]
         return findings
+
+    def _turns(self, retrieved: Sequence[_RetrievedClaim]) -> Iterator[list[tuple[Evidence, ...]]]:
+        """The passages of each claim that are checked at once, turn by turn, until every claim has had all.
+
+        Without `early_exit` that is one turn. With it, the first turn has the first passage and those that
+        the upstream cites, whose verdicts are wanted in any case.
+        """
+        if not self.early_exit:
+            yield [candidate.evidence for candidate in retrieved]
+            return
+        queues = []
+        for candidate in retrieved:
+            own = self._own(candidate.claim) if self.citations != "replace" else frozenset()
+            first, others = candidate.evidence[:1], candidate.evidence[1:]
+            first += tuple(item for item in others if item.passage.document_id in own)
+            queues.append([first, *((item,) for item in others if item.passage.document_id not in own)])
+        for turn in range(max(map(len, queues))):
+            yield [queue[turn] if turn < len(queue) else () for queue in queues]
 
     def _cited(self, claim: Claim, retrieved: Sequence[Evidence]) -> Iterator[Evidence]:
         """Passages of the documents that the upstream cites for the claim and that retrieval did not find."""
@@ -216,3 +251,19 @@ class Verifier:
         """Ids of the documents that the upstream cites for the claim."""
         passages = (passage for number in claim.cited for passage in self.documents.get(number, ()))
         return frozenset(passage.document_id for passage in passages)
+
+
+def _carried(evidence: Sequence[Evidence]) -> bool:
+    """Whether a passage carries the claim surely."""
+    return any(
+        item.judgement is not None
+        and item.judgement.verdict is Verdict.SUPPORTED
+        and item.judgement.score >= _SURE
+        for item in evidence
+    )
+
+
+def _in_order(checked: Sequence[Evidence], retrieved: Sequence[Evidence]) -> list[Evidence]:
+    """The checked passages in the order of retrieval."""
+    rank = {item.passage.id: number for number, item in enumerate(retrieved)}
+    return sorted(checked, key=lambda item: rank[item.passage.id])

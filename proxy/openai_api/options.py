@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.citations.place import WARNING
-from proxy.config.checker_settings import CheckerName
+from proxy.config.checker_settings import LOCAL_CHECKERS, CheckerName
 from proxy.config.settings import Retrieval, Settings
 from proxy.engine.app_context import AppContext, Model, Sources
 from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
@@ -181,9 +181,14 @@ class ResolvedOptions:
             warning=self.warning,
         )
 
+    @property
+    def checker_name(self) -> CheckerName:
+        """The name of the checker."""
+        return _either(self.options.checker, self.settings.checker.name)
+
     def checker(self, model: Model) -> Checker:
         """The checker. Raises `RequestError` where none of that name is configured."""
-        name = _either(self.options.checker, self.settings.checker.name)
+        name = self.checker_name
         if name not in model.checkers:
             raise RequestError(
                 f"The checker {name!r} is not configured here; there are {', '.join(model.checkers)}.",
@@ -202,6 +207,7 @@ class ResolvedOptions:
             max_claims=settings.verification.max_claims,
             aggregation=_either(options.aggregation, settings.claims.aggregation),
             citations=_either(options.citations, settings.citation.upstream),
+            early_exit=self.checker_name in LOCAL_CHECKERS,
             documents=sources.passages,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -16,12 +17,14 @@ from sentence_transformers.sentence_transformer.modules import Normalize, Poolin
 from sentence_transformers.util import is_sentence_transformer_model
 
 from proxy.errors import ConfigError, RetrievalError
-from proxy.model_files import DEFAULT_MODEL, dtype_of, first_line, is_packaged, local_folder, quiet
+from proxy.model_files import DEFAULT_MODEL, device, dtype_of, first_line, is_packaged, local_folder, quiet
+from proxy.retrieval.chunks import WindowedEncoder
 from proxy.types import Precision, Vectors
 
 PoolingName = Literal["auto", "mean", "cls"]
 
 _KEY = "encoder.model"
+_LONGEST_KEPT = 4_000
 _IDENTITY_SUFFIXES = frozenset({".json", ".txt", ".model", ".safetensors", ".bin"})
 _FALLBACK_WINDOW = 512
 _CHARACTERS_PER_TOKEN = 64
@@ -103,6 +106,55 @@ class SentenceTransformerEncoder:
         return vectors
 
 
+class CachedEncoder:
+    """Keeps the vectors of the texts that were encoded last: claims, and documents that a client sends again
+    with every turn of a chat. Implements `chunks.WindowedEncoder`. Threads may share it.
+
+    Args:
+        inner: encodes what is not kept.
+        most: vectors that are kept. Those of texts over `_LONGEST_KEPT` characters are not.
+    """
+
+    def __init__(self, inner: WindowedEncoder, most: int = 16_384) -> None:
+        self._inner = inner
+        self._most = most
+        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """As that of the encoder itself."""
+        return self._inner.name
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._inner.dimension
+
+    @property
+    def max_tokens(self) -> int:
+        """The encoder's window."""
+        return self._inner.max_tokens
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """What the encoder itself gives. Raises what it raises."""
+        found: dict[str, Vectors] = {}
+        with self._lock:
+            for text in texts:
+                if text in self._kept:
+                    self._kept.move_to_end(text)
+                    found[text] = self._kept[text]
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        found |= zip(missing, self._inner.encode(missing), strict=True)
+        with self._lock:
+            for text in missing:
+                if len(text) <= _LONGEST_KEPT:
+                    self._kept[text] = found[text].copy()
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return np.stack([found[text] for text in texts]) if texts else self._inner.encode(texts)
+
+
 def _identity(model: str, folder: Path | None) -> str:
     """The hub id, or the folder's name with a checksum of its files: a model may move but not change."""
     if folder is None:
@@ -138,7 +190,9 @@ def _load(model: str, folder: Path | None, dtype: torch.dtype, pooling: PoolingN
 def _modules(source: str, offline: bool, dtype: torch.dtype, pooling: PoolingName) -> SentenceTransformer:
     options = {"dtype": dtype}
     if is_sentence_transformer_model(source, local_files_only=offline):
-        return SentenceTransformer(source, local_files_only=offline, model_kwargs=options)
+        return SentenceTransformer(
+            source, local_files_only=offline, model_kwargs=options, device=str(device())
+        )
     # sentence-transformers would pool such a model by the mean, whatever it was trained for.
     cls = pooling == "cls" or (pooling == "auto" and "simcse" in source.lower())
     files = {"local_files_only": offline}
@@ -146,4 +200,4 @@ def _modules(source: str, offline: bool, dtype: torch.dtype, pooling: PoolingNam
         source, model_kwargs=options | files, processor_kwargs=files, config_kwargs=files
     )
     pooled = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls" if cls else "mean")
-    return SentenceTransformer(modules=[transformer, pooled, Normalize()])
+    return SentenceTransformer(modules=[transformer, pooled, Normalize()], device=str(device()))

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import torch
 
 from proxy.__main__ import CheckerChoice
+from proxy.cli.compose import use_runtime
 from proxy.cli.compose_checkers import load_checkers
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.config.checker_settings import CheckerName
 from proxy.config.load import validate
+from proxy.config.settings import Runtime
 from proxy.errors import ConfigError
+from proxy.model_files import device
 from proxy.types import Chat, Draft, Pair, Reply, Usage, Verdict
 from tests.checkers.tiny import make_classifier
 from tests.cli.test_cli import one_line, vouch
@@ -50,12 +54,19 @@ def test_the_command_line_names_the_same_checkers() -> None:
 
 def test_one_setting_decides_how_many_threads_compute() -> None:
     code = (
-        "import torch; from proxy.cli.compose import use_threads; from proxy.config.settings import Runtime; "
-        "own = torch.get_num_threads(); use_threads(Runtime()); print(torch.get_num_threads() == own); "
-        "use_threads(Runtime(threads=3)); print(torch.get_num_threads())"
+        "import torch; from proxy.cli.compose import use_runtime; from proxy.config.settings import Runtime; "
+        "own = torch.get_num_threads(); use_runtime(Runtime()); print(torch.get_num_threads() == own); "
+        "use_runtime(Runtime(threads=3)); print(torch.get_num_threads())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "3"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU that torch can use")
+def test_a_device_that_the_machine_lacks_is_refused_with_what_to_do() -> None:
+    with pytest.raises(ConfigError, match=r"no cuda device.*runtime\.device to auto or cpu"):
+        use_runtime(Runtime(device="cuda"))
+    assert device().type == "cpu"
 
 
 def test_only_what_is_asked_for_is_imported() -> None:

@@ -336,3 +336,57 @@ async def test_what_the_upstream_cites_is_checked_though_nothing_finds_it(citati
     (finding,) = outcome.answer.findings
     assert finding.claim.cited == (4, 9)
     assert [one.passage.id for one in finding.cited] == ["own"]
+
+
+@dataclass
+class Scores:
+    """A checker whose score is a number in the passage. Records which passages it was asked about."""
+
+    asked: list[str] = field(default_factory=list)
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        self.asked += [pair.joined().evidence for pair in pairs]
+        scores = [
+            max(float(number) for number in re.findall(r"0\.\d+", text)) for text in self.asked[-len(pairs) :]
+        ]
+        return [
+            Judgement(Verdict.SUPPORTED if score >= 0.5 else Verdict.UNSUPPORTED, score) for score in scores
+        ]
+
+
+@pytest.mark.parametrize(
+    ("passages", "asked"),
+    [
+        (("It is 0.95.", "It is 0.99.", "It is 0.97."), 1),
+        (("It is 0.10.", "It is 0.95.", "It is 0.97."), 2),
+        (("It is 0.10.", "It is 0.60.", "It is 0.97."), 3),
+        (("It is 0.10.", "It is 0.60.", "It is 0.70."), 3),
+        ((), 0),
+    ],
+)
+async def test_a_local_checker_stops_at_the_passage_that_carries_a_claim_surely(
+    passages: tuple[str, ...], asked: int
+) -> None:
+    scores = Scores()
+    verifier = Verifier(Shelf(passages), scores, early_exit=True)
+    claims = [Claim(0, 13, "It is so now.", "It is so now.")]
+    (finding,) = (await verifier.verify(claims, "", asyncio.get_running_loop().time() + 30)).findings
+    assert scores.asked == list(passages[:asked])
+    assert [item.passage.text for item in finding.evidence] == list(passages[:asked])
+    assert finding.verdict is (Verdict.SUPPORTED if passages else Verdict.UNSUPPORTED)
+
+
+async def test_what_the_upstream_cites_is_checked_even_where_another_passage_carries_the_claim() -> None:
+    scores = Scores()
+    cited = Passage("own", "theirs", "Doc", "", "It is 0.20.", "", 0, 11)
+    verifier = Verifier(
+        Shelf(("It is 0.95.", "It is 0.99.")),
+        scores,
+        early_exit=True,
+        citations="verify",
+        documents={1: (cited,)},
+    )
+    claims = [Claim(0, 13, "It is so now.", "It is so now.", cited=(1,))]
+    (finding,) = (await verifier.verify(claims, "", asyncio.get_running_loop().time() + 30)).findings
+    assert scores.asked == ["It is 0.95.", "It is 0.20."]
+    assert [item.passage.text for item in finding.cited] == ["It is 0.95."]

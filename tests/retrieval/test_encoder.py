@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from transformers import BertConfig, BertModel
 
 from proxy.errors import ConfigError, RetrievalError
 from proxy.model_files import packaged_folder
-from proxy.retrieval.encoder import SentenceTransformerEncoder
+from proxy.retrieval.encoder import CachedEncoder, SentenceTransformerEncoder
 from proxy.types import Vectors
 from tests.packaged import packaged_encoder
 from tests.tiny_models import SPECIAL, tiny_encoder
@@ -169,3 +170,40 @@ def _states(folder: Path, tokens: list[str]) -> Vectors:
     with torch.inference_mode():
         states: Vectors = BertModel.from_pretrained(folder).eval()(ids).last_hidden_state[0].numpy()
     return states
+
+
+class Counting:
+    """The packaged encoder, which records what it encodes."""
+
+    def __init__(self) -> None:
+        self.encoder = packaged_encoder()
+        self.encoded: list[str] = []
+        self.name, self.dimension, self.max_tokens = "counting", self.encoder.dimension, 8
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        self.encoded += texts
+        return self.encoder.encode(texts)
+
+
+def test_a_text_is_encoded_once_and_its_vector_stays_the_same() -> None:
+    counting = Counting()
+    cached = CachedEncoder(counting, most=3)
+    first = cached.encode([TEXTS[0], TEXTS[1], TEXTS[0]])
+    again = cached.encode([TEXTS[1], TEXTS[2], TEXTS[0]])
+    assert counting.encoded == [TEXTS[0], TEXTS[1], TEXTS[2]]
+    assert np.array_equal(first[[1, 0]], again[[0, 2]])
+    assert np.array_equal(first[0], first[2])
+    assert cached.encode([]).shape == (0, 384)
+    cached.encode([TEXTS[3]])  # the least recently used one goes
+    assert len(counting.encoded) == 4
+    cached.encode([TEXTS[1]])
+    assert counting.encoded[4:] == [TEXTS[1]]
+    assert (cached.name, cached.dimension, cached.max_tokens) == ("counting", 384, 8)
+
+
+def test_an_overlong_text_is_not_kept() -> None:
+    counting = Counting()
+    cached = CachedEncoder(counting)
+    for _ in range(2):
+        cached.encode(["tower " * 1_000])
+    assert len(counting.encoded) == 2

@@ -16,7 +16,7 @@ from sentence_transformers import CrossEncoder
 
 from proxy.checkers.windows import Window
 from proxy.errors import ConfigError
-from proxy.model_files import dtype_of, first_line, local_folder, model_checksum, quiet
+from proxy.model_files import device, dtype_of, first_line, local_folder, model_checksum, quiet
 from proxy.types import NLILabel, Precision
 
 Floats = NDArray[np.float64]
@@ -176,6 +176,7 @@ def _load(
                 revision=revision,
                 local_files_only=folder is not None,
                 trust_remote_code=trust_remote_code,
+                device=str(device()),
                 model_kwargs={"dtype": dtype_of(precision)},
             ).eval()
     except Exception as error:

@@ -1,0 +1,276 @@
+"""The default checker: a cross-encoder trained for entailment, which runs here without a key or a GPU."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from proxy.checkers.nli.model import TokenPair, batch_of
+from proxy.checkers.nli.reader import ClaimTooLongError, Window
+from proxy.checkers.nli.weights import Calibration, Loaded, available, load, packaged
+from proxy.model_files import device
+from proxy.text.language import language_of
+from proxy.text.words import words
+from proxy.types import LANGUAGES, Judgement, Language, Page, Pair, Verdict
+
+log = logging.getLogger(__name__)
+
+_BATCH_TOKENS = {"cpu": 640}
+_GPU_BATCH_TOKENS = 16_384
+"""Padded tokens of one batch: what is computed before we look whether the caller is still there."""
+_MOST_WORKERS = 4
+_PAIRS_AT_ONCE = 16
+"""Pairs that are read before we look again."""
+_DOUBTED = 0.5
+"""Of the largest doubt in a claim that fails, the share from which a word is named as missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """What the model says of one window: log-odds of entailment, the share of contradiction in what is left,
+    and the doubt at each token of the claim."""
+
+    log_odds: float
+    contradiction: float
+    doubts: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A window with its scores."""
+
+    window: Window
+    scores: _Scores
+
+
+class NLIChecker:
+    """Implements `protocols.Checker`.
+
+    `Judgement.score` is the calibrated probability that the evidence entails the claim, by the best window of
+    the evidence; of a claim that is read in pieces, by its worst piece. The model reads the claim, the
+    context that it needs, the evidence and its title. The question plays no part.
+
+    Args:
+        models: by the language of the claim.
+        workers: threads, each of which computes whole batches on one core.
+    """
+
+    def __init__(self, models: Mapping[Language, Loaded], workers: int = 2) -> None:
+        self._models = dict(models)
+        self._device = device()
+        for loaded in self._models.values():
+            loaded.model.to(self._device)
+        self._tokens = _BATCH_TOKENS.get(self._device.type, _GPU_BATCH_TOKENS)
+        self._threads = ThreadPoolExecutor(workers, "nli-checker", initializer=_one_core)
+
+    @classmethod
+    def of_size(
+        cls,
+        size: Literal["auto", "small", "base"] = "auto",
+        *,
+        base_model: str | None = None,
+    ) -> NLIChecker:
+        """The checker with the packaged weights of a size.
+
+        `small` reads both languages with one small model. `base` reads English with a larger one, Chinese
+        with the small one; `auto` is `base` where its base model is installed. `base_model` names another
+        place of that: a folder or a hub id.
+
+        Raises:
+            ConfigError: a file is missing or broken, or the base model is not installed.
+        """
+        small = load(packaged("small"))
+        large = size == "base" or (size == "auto" and (base_model is not None or available("base")))
+        english = load(packaged("base"), base_model) if large else small
+        return cls({"en": english, "zh": small}, workers=min(torch.get_num_threads(), _MOST_WORKERS))
+
+    @property
+    def version(self) -> str:
+        """A checksum of the weights, for caches."""
+        return "-".join(["nli", *(self._models[language].version for language in LANGUAGES)])
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
+        loop = asyncio.get_running_loop()
+        read: list[tuple[Language, list[Window] | Judgement]] = []
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            few = pairs[start : start + _PAIRS_AT_ONCE]
+            read += await loop.run_in_executor(self._threads, self._read, few)
+        jobs = [
+            (language, batch)
+            for language in LANGUAGES
+            for batch in _batches(
+                [
+                    (index, number, window.tokens)
+                    for index, (spoken, windows) in enumerate(read)
+                    if spoken == language and not isinstance(windows, Judgement)
+                    for number, window in enumerate(windows)
+                ],
+                self._tokens,
+            )
+        ]
+        scored: dict[tuple[int, int], _Scores | None] = {}
+        answers = await asyncio.gather(
+            *(
+                loop.run_in_executor(self._threads, self._scores, language, [pair for *_, pair in batch])
+                for language, batch in jobs
+            )
+        )
+        for (_, batch), scores in zip(jobs, answers, strict=True):
+            scored |= {(index, number): one for (index, number, _), one in zip(batch, scores, strict=True)}
+        return [
+            windows
+            if isinstance(windows, Judgement)
+            else self._judgement(
+                pairs[index],
+                self._models[language].manifest.calibration[language],
+                [(window, scored[index, number]) for number, window in enumerate(windows)],
+            )
+            for index, (language, windows) in enumerate(read)
+        ]
+
+    def close(self) -> None:
+        """Ends the threads; what they are at is finished first."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _read(self, pairs: Sequence[Pair]) -> list[tuple[Language, list[Window] | Judgement]]:
+        return [self._read_one(pair) for pair in pairs]
+
+    def _read_one(self, pair: Pair) -> tuple[Language, list[Window] | Judgement]:
+        """The pair's windows, or its judgement where there is nothing to read. The border: a text that we
+        stumble over leaves its own pair UNVERIFIED."""
+        language = language_of(pair.claim)
+        try:
+            windows = self._models[language].reader.read(pair)
+        except ClaimTooLongError as error:
+            return language, Judgement(Verdict.UNVERIFIED, reason=str(error))
+        except Exception as error:
+            log.exception("the checker stumbled over a pair")
+            return language, Judgement(
+                Verdict.UNVERIFIED, reason=f"the checker failed: {type(error).__name__}"
+            )
+        if windows:
+            return language, windows
+        texts = (Page(pair.evidence), *pair.others)
+        evidence = any(page.text.strip() for page in texts)
+        what = "the claim has no words to check" if evidence else "there is no evidence"
+        return language, Judgement(Verdict.UNSUPPORTED, reason=what)
+
+    def _scores(self, language: Language, pairs: Sequence[TokenPair]) -> list[_Scores | None]:
+        """The border: None for pairs that the model fails on."""
+        loaded = self._models[language]
+        try:
+            batch = batch_of(pairs, loaded.reader.special)
+            with torch.inference_mode():
+                logits, doubts = loaded.model(batch.to(self._device))
+            if not torch.isfinite(logits).all():
+                log.error("the checker's model for %s gave no finite numbers", language)
+                return [None] * len(pairs)
+            shares = (logits[:, 1] - logits[:, 2]).sigmoid().tolist()
+            odds = (logits[:, 0] - logits[:, 1:].logsumexp(-1)).tolist()
+            blamed = doubts.logsumexp(-1).cpu()
+            return [
+                _Scores(odds[row], shares[row], tuple(blamed[row][batch.claim[row] == 1].tolist()))
+                for row in range(len(pairs))
+            ]
+        except Exception:
+            log.exception("the checker's model for %s failed on %d pairs", language, len(pairs))
+            return [None] * len(pairs)
+
+    def _judgement(
+        self, pair: Pair, calibration: Calibration, windows: Sequence[tuple[Window, _Scores | None]]
+    ) -> Judgement:
+        """The best window of each piece of the claim counts, and of the pieces the worst."""
+        read = [_Read(window, scores) for window, scores in windows if scores is not None]
+        if len(read) < len(windows):
+            return Judgement(Verdict.UNVERIFIED, reason="the checker's model failed")
+        by_piece: dict[int, list[_Read]] = defaultdict(list)
+        for window_read in read:
+            by_piece[window_read.window.piece].append(window_read)
+        best = [max(reads, key=lambda read: read.scores.log_odds) for reads in by_piece.values()]
+        decisive = min(best, key=lambda read: read.scores.log_odds)
+        score = _sigmoid(calibration.scale * decisive.scores.log_odds + calibration.bias)
+        quote, carrying = _quoted(pair, decisive.window)
+        if score >= calibration.threshold:
+            return Judgement(
+                Verdict.SUPPORTED, score, quote, "the evidence entails the claim", carrying=carrying
+            )
+        contradicts = max(read.scores.contradiction for read in by_piece[decisive.window.piece])
+        if contradicts >= calibration.contradiction:
+            verdict, reason = Verdict.CONTRADICTED, "the evidence says otherwise"
+        else:
+            verdict, reason = Verdict.UNSUPPORTED, "the evidence does not say it"
+        return Judgement(verdict, score, quote, reason, carrying=carrying, missing=_missing(pair.claim, best))
+
+
+def _one_core() -> None:
+    """Each thread computes alone: threads that share a batch wait for each other where a core is taken."""
+    torch.set_num_threads(1)
+
+
+def _batches(
+    items: Sequence[tuple[int, int, TokenPair]], tokens: int
+) -> Iterator[list[tuple[int, int, TokenPair]]]:
+    """Items of like length, as many as have `tokens` padded tokens, or one. The longest first."""
+    batch: list[tuple[int, int, TokenPair]] = []
+    for item in sorted(items, key=lambda item: -item[2].length):
+        if batch and (len(batch) + 1) * batch[0][2].length > tokens:
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch
+
+
+def _sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
+
+
+def _quoted(pair: Pair, window: Window) -> tuple[tuple[int, int] | None, tuple[tuple[int, int], ...]]:
+    """The sentence of the window that says most of the claim, and its words that are the claim's too."""
+    if not window.sentences:
+        return None, ()
+    start, end = window.sentences[0]
+    wanted = {key for word in words(pair.claim) if word.content for key in word.keys}
+    said = [
+        word for word in words(pair.evidence[start:end]) if word.content and wanted.intersection(word.keys)
+    ]
+    return (start, end), _joined(pair.evidence, [(start + word.start, start + word.end) for word in said])
+
+
+def _missing(claim: str, pieces: Sequence[_Read]) -> tuple[tuple[int, int], ...]:
+    """The words of the claim that the model doubts most: those of at least half of the largest doubt."""
+    spoken = words(claim)
+    doubted: dict[int, float] = {}
+    for piece in pieces:
+        index = 0
+        for (start, end), doubt in zip(piece.window.claim_spans, piece.scores.doubts, strict=True):
+            while index < len(spoken) and spoken[index].end <= start:
+                index += 1
+            if index < len(spoken) and spoken[index].start < end:
+                doubted[index] = max(doubted.get(index, -math.inf), doubt)
+    if not doubted:
+        return ()
+    content = {index: _sigmoid(doubt) for index, doubt in doubted.items() if spoken[index].content}
+    largest = max(content.values(), default=0.0)
+    named = [spoken[index] for index, doubt in sorted(content.items()) if doubt >= _DOUBTED * largest]
+    return _joined(claim, [(word.start, word.end) for word in named])
+
+
+def _joined(text: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The spans, neighbours with nothing but space between them as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and not text[joined[-1][1] : start].strip():
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)

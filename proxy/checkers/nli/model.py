@@ -1,0 +1,163 @@
+"""The cross-encoder: a pretrained encoder reads evidence and claim together, a head classifies the pair.
+
+Input is `<s> evidence </s></s> claim </s>`. The head gives three logits for the pair (entailment,
+contradiction, neutral), and per token of the claim how much that token is to blame if the claim fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import AutoConfig, AutoModel
+
+from proxy.checkers.nli.packed import PACKED, read_packed
+from proxy.types import NLILabel
+
+LABELS: tuple[NLILabel, ...] = ("entailment", "contradiction", "neutral")
+"""The classes, in the order of the logits."""
+LORA_DOWN, LORA_UP = ".lora_down", ".lora_up"
+"""Suffixes of an adapter's tensors: a layer's weight is W + up @ down (Hu et al. 2021)."""
+_MASKED = -1e4
+_STEP = 8
+"""Batches are padded to multiples of so many tokens: oneDNN compiles anew for each shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """Token ids of a window of evidence and of a claim, without special tokens.
+
+    `context` are tokens that the model reads before the claim and that are not judged.
+    """
+
+    evidence: tuple[int, ...]
+    claim: tuple[int, ...]
+    context: tuple[int, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """Tokens with the four special ones."""
+        return len(self.evidence) + len(self.context) + len(self.claim) + 4
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialTokens:
+    """The ids of a tokenizer's special tokens."""
+
+    start: int
+    end: int
+    pad: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Padded pairs as tensors of shape (pairs, length): ids, and masks of all tokens, evidence and claim."""
+
+    ids: Tensor
+    mask: Tensor
+    evidence: Tensor
+    claim: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on a device."""
+        return Batch(*(tensor.to(device) for tensor in (self.ids, self.mask, self.evidence, self.claim)))
+
+
+def batch_of(pairs: Sequence[TokenPair], special: SpecialTokens) -> Batch:
+    """The pairs as one batch, padded to the longest."""
+    length = -(-max(pair.length for pair in pairs) // _STEP) * _STEP
+    ids = torch.full((len(pairs), length), special.pad)
+    mask, evidence, claim = (torch.zeros(len(pairs), length, dtype=torch.long) for _ in range(3))
+    for row, pair in enumerate(pairs):
+        split = len(pair.evidence)
+        tokens = [special.start, *pair.evidence, special.end, special.end, *pair.context, *pair.claim]
+        ids[row, : pair.length] = torch.tensor([*tokens, special.end])
+        mask[row, : pair.length] = 1
+        evidence[row, 1 : split + 1] = 1
+        claim[row, split + 3 + len(pair.context) : pair.length - 1] = 1
+    return Batch(ids, mask, evidence, claim)
+
+
+class Head(nn.Module):
+    """Classifies a pair by the means of both texts, and by the doubt at each token of the claim.
+
+    A token's two doubts (contradiction, neutral) are added to the pair's logits by a soft maximum over the
+    claim: one wrong word is enough. So they learn to point at the wrong words without being told these.
+    """
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.mix = nn.Linear(4 * width, hidden)
+        self.out = nn.Linear(hidden, len(LABELS))
+        self.token = nn.Linear(width, 2)
+        nn.init.zeros_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
+        nn.init.normal_(self.token.weight, std=0.02)
+        nn.init.zeros_(self.token.bias)
+
+    def forward(self, states: Tensor, evidence: Tensor, claim: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of shape (pairs, 3), and doubts of shape (pairs, length, 2), which mean something at the
+        claim's tokens only. `states` is of shape (pairs, length, width)."""
+        u, v = _mean(states, evidence), _mean(states, claim)
+        features = torch.cat([u, v, (u - v).abs(), u * v], -1)
+        mixed = functional.gelu(self.mix(functional.layer_norm(features, features.shape[-1:])))
+        doubts: Tensor = self.token(states)
+        of_claim = doubts.masked_fill(claim[..., None] == 0, _MASKED)
+        worst = of_claim.logsumexp(1) - claim.sum(1, keepdim=True).clamp(min=1).log()
+        return self.out(mixed) + functional.pad(worst, (1, 0)), doubts
+
+
+def _mean(states: Tensor, mask: Tensor) -> Tensor:
+    weights = mask[..., None].to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
+
+
+class NLIModel(nn.Module):
+    """An encoder and the head. `hidden` is the width of the head's hidden layer."""
+
+    def __init__(self, encoder: nn.Module, width: int, hidden: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = Head(width, hidden)
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """What `Head` gives for a batch."""
+        states = self.encoder(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
+        logits, doubts = self.head(states.float(), batch.evidence, batch.claim)
+        return logits, doubts
+
+
+def load_base(folder: Path, hidden: int) -> NLIModel:
+    """The pretrained encoder of a folder, in float32, with an untrained head.
+
+    The folder is a transformers one, or one whose weights are packed (see `packed`). Raises `OSError`,
+    `ValueError`, `KeyError`, `RuntimeError` or `SafetensorError` where it is missing or broken.
+    """
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    if (folder / PACKED).exists():
+        encoder = AutoModel.from_config(config, add_pooling_layer=False, dtype=torch.float32)
+        encoder.load_state_dict(read_packed(folder / PACKED))
+    else:
+        encoder = AutoModel.from_pretrained(
+            folder, config=config, add_pooling_layer=False, dtype=torch.float32, local_files_only=True
+        )
+    return NLIModel(encoder.eval(), config.hidden_size, hidden)
+
+
+def merge(model: NLIModel, adapter: Mapping[str, Tensor]) -> None:
+    """Adds an adapter to a model in place: low-rank changes to its layers; the head is replaced.
+
+    Raises `KeyError` or `RuntimeError` for tensors that fit no layer.
+    """
+    weights = dict(model.named_parameters())
+    with torch.no_grad():
+        for name, tensor in adapter.items():
+            if name.endswith(LORA_UP):
+                layer = name.removesuffix(LORA_UP)
+                weights[f"{layer}.weight"].add_(tensor.float() @ adapter[f"{layer}{LORA_DOWN}"].float())
+            elif not name.endswith(LORA_DOWN):
+                weights[name].copy_(tensor.float())

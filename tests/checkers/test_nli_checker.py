@@ -1,0 +1,260 @@
+"""The trained cross-encoder: what it reads, how its scores become judgements, and what happens when it fails.
+
+The models are real and tiny: a BERT of two layers with random weights, and an adapter made on the spot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from transformers import BertTokenizerFast
+
+from proxy.checkers.nli import NLIChecker, load
+from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_base
+from proxy.checkers.nli.packed import PACKED, packed, read_packed
+from proxy.checkers.nli.reader import CLAIM_TOKENS, MOST_PIECES, ClaimTooLongError, Reader
+from proxy.checkers.nli.weights import Loaded
+from proxy.errors import ConfigError
+from proxy.types import Page, Pair, Verdict
+from tests.tiny_models import tiny_encoder
+
+WORDS = """the a of in is was and not tower bridge castle stands old tall metres built by king queen town
+river north south 1889 330 430 . , : title it he she no nothing said""".split()
+HIDDEN = 8
+
+
+def make_base(folder: Path, words: list[str] | None = None) -> Path:
+    tiny_encoder(folder, words=words or WORDS, window=512)
+    BertTokenizerFast.from_pretrained(folder).save_pretrained(folder)
+    return folder
+
+
+def make_weights(folder: Path, base: Path, *, seed: int = 1, **manifest: object) -> Path:
+    """An adapter for a tiny base: one changed layer and a random head."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = load_base(base, HIDDEN)
+    torch.manual_seed(seed)
+    head = {
+        name: torch.randn_like(value) for name, value in model.named_parameters() if name.startswith("head.")
+    }
+    layer = "encoder.encoder.layer.0.output.dense"
+    rows, columns = dict(model.named_parameters())[f"{layer}.weight"].shape
+    lora = {f"{layer}.lora_down": torch.randn(2, columns), f"{layer}.lora_up": torch.randn(rows, 2)}
+    save_file(head | lora, folder / "adapter.safetensors")
+    calibration = {language: {"scale": 1.0, "bias": 0.0} for language in ("en", "zh")}
+    told = {"base": str(base), "hidden": HIDDEN, "window_tokens": 32, "calibration": calibration} | manifest
+    (folder / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_base(tmp_path_factory.mktemp("nli") / "base")
+
+
+@pytest.fixture(scope="module")
+def loaded(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    return load(make_weights(tmp_path_factory.mktemp("nli") / "weights", base))
+
+
+@pytest.fixture
+def checker(loaded: Loaded) -> Iterator[NLIChecker]:
+    checker = NLIChecker({"en": loaded, "zh": loaded})
+    yield checker
+    checker.close()
+
+
+TOWER = "the tower is 330 metres tall. it stands in the town. the king built a castle."
+
+
+def test_evidence_that_fits_is_read_whole_and_under_its_title(base: Path) -> None:
+    (window,) = Reader(base, 64).read(Pair("the tower is 330 metres tall", TOWER, title="the castle"))
+    tokenizer = BertTokenizerFast.from_pretrained(base)
+    assert tokenizer.decode(window.tokens.evidence) == f"the castle. {TOWER}"
+    assert tokenizer.decode(window.tokens.claim) == "the tower is 330 metres tall"
+    assert TOWER[slice(*window.sentences[0])] == "the tower is 330 metres tall."
+
+
+def test_of_long_evidence_the_sentences_that_cover_the_claim_are_read(base: Path) -> None:
+    filler = " ".join("the queen said nothing of the river." for _ in range(40))
+    evidence = f"{filler} the king built a castle. {filler} it stands in the north. {filler}"
+    windows = Reader(base, 32).read(Pair("the king built a castle in the north", evidence))
+    read = [evidence[slice(*span)] for span in windows[0].sentences]
+    assert read[:2] == ["the king built a castle.", "it stands in the north."]
+    assert all(len(window.tokens.evidence) <= 32 for window in windows)
+
+
+def test_the_context_is_read_before_the_claim_and_is_not_judged(base: Path) -> None:
+    (window,) = Reader(base, 64).read(Pair("it is tall", TOWER, context="the tower is old"))
+    tokenizer = BertTokenizerFast.from_pretrained(base)
+    assert tokenizer.decode(window.tokens.context) == "the tower is old"
+    batch = batch_of([window.tokens], Reader(base).special)
+    judged = batch.ids[0][batch.claim[0] == 1]
+    assert tokenizer.decode(judged) == "it is tall"
+
+
+def test_several_passages_are_read_in_one_window_each_under_its_title(base: Path) -> None:
+    pair = Pair(
+        "the king and the queen",
+        "the king is old.",
+        title="castle",
+        others=(Page("the queen is tall.", "river"),),
+    )
+    (window,) = Reader(base, 64).read(pair)
+    decoded = BertTokenizerFast.from_pretrained(base).decode(window.tokens.evidence)
+    assert decoded == "castle. the king is old. river. the queen is tall."
+
+
+def test_an_overlong_sentence_is_cut_and_nothing_is_lost(base: Path) -> None:
+    evidence = " ".join(["the river"] * 60) + " 1889 " + " ".join(["the bridge"] * 60)
+    windows = Reader(base, 32).read(Pair("1889", evidence))
+    assert "1889" in evidence[slice(*windows[0].sentences[0])]
+
+
+def test_a_claim_longer_than_a_window_is_read_in_pieces_and_a_far_longer_one_not_at_all(base: Path) -> None:
+    reader = Reader(base, 32)
+    pieces = reader.read(Pair("the tower is tall " * 100, "the tower is tall."))
+    assert {window.piece for window in pieces} == set(range(4))
+    assert all(len(window.tokens.claim) <= CLAIM_TOKENS for window in pieces)
+    with pytest.raises(ClaimTooLongError):
+        reader.read(Pair("the tower " * CLAIM_TOKENS * MOST_PIECES, "the tower is tall."))
+
+
+@pytest.mark.parametrize("text", ["北京" * 20_000, "the tower " * 10_000, "(" * 100_000, "1. " * 5_000])
+async def test_evidence_without_end_is_read_all_the_same(checker: NLIChecker, text: str) -> None:
+    (judgement,) = await asyncio.wait_for(checker.check([Pair("the tower is tall", text)]), 60)
+    assert judgement.verdict is not Verdict.UNVERIFIED
+    (judgement,) = await asyncio.wait_for(checker.check([Pair(text, "the tower is tall.")]), 60)
+    assert judgement.verdict is not Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "reason"),
+    [
+        ("the tower is tall", "", "there is no evidence"),
+        ("the tower is tall", " \n\t", "there is no evidence"),
+        ("...", "the tower is tall.", "the claim has no words to check"),
+        ("", "the tower is tall.", "the claim has no words to check"),
+    ],
+)
+async def test_where_there_is_nothing_to_read_nothing_is_supported(
+    checker: NLIChecker, claim: str, evidence: str, reason: str
+) -> None:
+    (judgement,) = await checker.check([Pair(claim, evidence)])
+    assert (judgement.verdict, judgement.score, judgement.reason) == (Verdict.UNSUPPORTED, 0.0, reason)
+
+
+async def test_a_pair_gets_the_same_score_alone_and_among_others_whatever_the_question(
+    checker: NLIChecker,
+) -> None:
+    claims = [
+        "the tower is tall",
+        "the bridge was built in 1889 by the king of the town",
+        "no river",
+        "it is old",
+    ]
+    pairs = [Pair(claim, TOWER, title=title) for claim in claims for title in ("", "castle")]
+    together = await checker.check(pairs)
+    for pair, judgement in zip(pairs, together, strict=True):
+        for question in ("", "when was it built?", "tell me about the tower"):
+            asked = Pair(pair.claim, pair.evidence, title=pair.title, question=question)
+            (alone,) = await checker.check([asked])
+            assert alone.score == pytest.approx(judgement.score, abs=1e-4)
+            assert alone.verdict is judgement.verdict
+
+
+async def test_the_threshold_decides_and_what_fails_names_the_doubted_words(
+    base: Path, tmp_path: Path
+) -> None:
+    claim = "the castle is tall"
+    found = {}
+    for threshold in (0.001, 0.999):
+        calibration = {
+            language: {"threshold": threshold, "contradiction": 0.0, "scale": 0.01}
+            for language in ("en", "zh")
+        }
+        weights = load(make_weights(tmp_path / str(threshold), base, calibration=calibration))
+        checker = NLIChecker({"en": weights, "zh": weights})
+        (found[threshold],) = await checker.check([Pair(claim, TOWER)])
+        checker.close()
+    low, high = found[0.001], found[0.999]
+    assert (low.verdict, high.verdict) == (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+    assert low.score == high.score
+    assert low.missing == ()
+    assert low.carrying != ()
+    assert high.missing != ()
+    assert all(claim[start:end].strip() for start, end in high.missing)
+    assert low.quote is not None
+    assert TOWER[slice(*low.quote)].endswith(".")
+
+
+async def test_a_model_that_fails_leaves_what_it_was_asked_unverified(base: Path, tmp_path: Path) -> None:
+    weights = load(make_weights(tmp_path, base))
+    weights.model.head.out.bias.data.fill_(float("nan"))
+    checker = NLIChecker({"en": weights, "zh": weights})
+    (judgement,) = await checker.check([Pair("the tower is tall", TOWER)])
+    checker.close()
+    assert (judgement.verdict, judgement.score) == (Verdict.UNVERIFIED, 0.0)
+
+
+async def test_a_caller_that_goes_away_leaves_nothing_waiting(checker: NLIChecker) -> None:
+    task = asyncio.ensure_future(checker.check([Pair(f"the tower is {n} tall", TOWER) for n in range(2_000)]))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    (judgement,) = await asyncio.wait_for(checker.check([Pair("the tower is tall", TOWER)]), 10)
+    assert judgement.verdict is not Verdict.UNVERIFIED
+
+
+def test_packed_weights_are_read_back_within_half_a_step(tmp_path: Path) -> None:
+    numbers = torch.randint(0, 16, (4, 64))
+    scales = torch.rand(4, 2).half()
+    low, high = numbers.view(4, 2, 32)[..., :16], numbers.view(4, 2, 32)[..., 16:]
+    nibbles = (low | high << 4).view(4, 32).to(torch.uint8)
+    save_file(packed("layer.weight", nibbles, scales), tmp_path / PACKED)
+    wanted = (numbers.view(4, 2, 32) - 8) * scales.float()[..., None]
+    assert torch.equal(read_packed(tmp_path / PACKED)["layer.weight"], wanted.view(4, 64))
+
+
+def test_padding_changes_no_logits(loaded: Loaded) -> None:
+    model: NLIModel = loaded.model
+    short, long = TokenPair((5, 6, 7), (8, 9)), TokenPair(tuple(range(5, 30)), tuple(range(6, 20)))
+    with torch.inference_mode():
+        alone, _ = model(batch_of([short], loaded.reader.special))
+        beside, _ = model(batch_of([long, short], loaded.reader.special))
+    assert torch.allclose(alone[0], beside[1], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("break_it", "told"),
+    [
+        (lambda folder: (folder / "adapter.safetensors").unlink(), "adapter.safetensors"),
+        (lambda folder: (folder / "adapter.safetensors").write_bytes(b"x"), "can't be used"),
+        (lambda folder: (folder / "manifest.json").write_text("{}"), "can't be used"),
+        (lambda folder: save_file({"other": torch.zeros(1)}, folder / "adapter.safetensors"), "other"),
+    ],
+)
+def test_broken_weights_are_refused_with_what_to_do(
+    base: Path, tmp_path: Path, break_it: object, told: str
+) -> None:
+    folder = make_weights(tmp_path, base)
+    assert callable(break_it)
+    break_it(folder)
+    with pytest.raises(ConfigError, match=told) as refused:
+        load(folder)
+    assert "python -m training" in str(refused.value)
+
+
+def test_the_version_changes_with_the_weights_and_the_calibration(base: Path, tmp_path: Path) -> None:
+    versions = {
+        load(make_weights(tmp_path / name, base, **options)).version
+        for name, options in (("a", {}), ("b", {"seed": 2}), ("c", {"window_tokens": 48}))
+    }
+    assert len(versions) == 3
