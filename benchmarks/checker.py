@@ -27,7 +27,7 @@ from transformers import AutoTokenizer
 
 from proxy.checkers.builtin import nli
 from proxy.checkers.builtin.alignment import AlignedEncoder, load_base
-from proxy.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.builtin_checker import BuiltinChecker
 from proxy.checkers.builtin.tensors import join, stacked
 from proxy.text.language import language_of
 from proxy.text.sentences import sentence_spans

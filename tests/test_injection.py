@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
-from proxy.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.builtin_checker import BuiltinChecker
 from proxy.types import Pair
 from tests.scripted_upstream import Upstream
 from tests.server.asking import ask, extra, verdicts

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proxy.checkers.builtin.builtin_weights import Contradiction, LanguageModel
 from proxy.checkers.builtin.claim_view import Lexicon
 from proxy.checkers.builtin.contradiction import contradicted, contradiction
 from proxy.checkers.builtin.ensemble import ENTAILED, INPUTS, asked, inputs, overlap
@@ -25,7 +26,6 @@ from proxy.checkers.builtin.evidence_windows import EvidenceReader
 from proxy.checkers.builtin.nli import Entailment, EntailmentModel, entailments
 from proxy.checkers.builtin.pair_view import Read, Reading
 from proxy.checkers.builtin.tokens import tokenize
-from proxy.checkers.builtin.weights import Contradiction, LanguageModel
 from proxy.types import Language, Verdict
 from training.regression import FIT, Flags, Floats, Table, cross_fitted, figures, fit_scaling, out_of_fold
 from training.run import TrainingError, read_rows

@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
 
-from proxy.checkers.builtin.alignment import BLOCK, PACKED, packed
+from proxy.checkers.nli.packed import BLOCK, PACKED, packed
 
 LAYERS = 6
 _ASCII = 30_000

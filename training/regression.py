@@ -16,8 +16,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
+from proxy.checkers.builtin.builtin_weights import Averaged, Gated, Model, Regression, Tree, Trees
 from proxy.checkers.builtin.ensemble import NLI_INPUTS
-from proxy.checkers.builtin.weights import Averaged, Gated, Model, Regression, Tree, Trees
 from proxy.types import Language
 
 Floats = NDArray[np.float64]

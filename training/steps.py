@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from proxy.checkers.builtin import weights as packaged
+from proxy.checkers.builtin import builtin_weights as packaged
 from proxy.checkers.builtin.claim_view import Lexicon
 from proxy.checkers.builtin.nli import ADAPTERS, BASES, NLI, base_folder
 from proxy.model_files import find_model, model_checksum

@@ -125,7 +125,7 @@ def cached(checker: Checker, version: str, settings: CheckerSettings) -> Checker
 
 
 def _builtin(_: CheckerSettings) -> LocalChecker:
-    from proxy.checkers.builtin.checker import BuiltinChecker
+    from proxy.checkers.builtin.builtin_checker import BuiltinChecker
 
     return BuiltinChecker()
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.builtin_checker import BuiltinChecker
+from proxy.checkers.builtin.builtin_weights import load_weights
 from proxy.checkers.builtin.nli import Entailment, LazyNLI
-from proxy.checkers.builtin.weights import load_weights
 from proxy.types import LANGUAGES, Judgement, Page, Pair, Verdict
 
 TOWER = (

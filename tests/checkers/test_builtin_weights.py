@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.checkers.builtin.weights import load_weights
+from proxy.checkers.builtin.builtin_weights import load_weights
 from proxy.errors import ConfigError
 
 

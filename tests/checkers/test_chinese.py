@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from proxy.checkers.builtin.builtin_weights import gated
 from proxy.checkers.builtin.chinese import ALIGNMENT, FEATURES_ZH, Block, cover, features_zh
 from proxy.checkers.builtin.claim_view import Lexicon, read_claim
 from proxy.checkers.builtin.comparison import Comparison, compare
@@ -14,7 +15,6 @@ from proxy.checkers.builtin.evidence_windows import EvidenceReader, Window, scop
 from proxy.checkers.builtin.features import FEATURES, features
 from proxy.checkers.builtin.matching import read_window
 from proxy.checkers.builtin.tokens import tokenize
-from proxy.checkers.builtin.weights import gated
 from proxy.types import Language, Pair
 
 _LEXICONS: Mapping[Language, Lexicon] = {"en": Lexicon({}, 3.0), "zh": Lexicon({}, 3.0)}

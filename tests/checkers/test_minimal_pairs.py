@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.builtin_checker import BuiltinChecker
 from proxy.checkers.builtin.conflicts import conflict
 from proxy.checkers.builtin.quantities import Date, Quantity, read_quantities
 from proxy.types import Judgement, Pair, Verdict

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from proxy.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.builtin_checker import BuiltinChecker
 from proxy.citations.faithfulness import CitationReport
 from proxy.citations.report import CitationOptions, check_citations, numbered
 from proxy.errors import CheckError, RequestError

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from proxy.checkers.builtin.checker import BuiltinChecker
+from proxy.checkers.builtin.builtin_checker import BuiltinChecker
+from proxy.checkers.builtin.builtin_weights import Tree, Weights, load_weights
 from proxy.checkers.builtin.ensemble import NLI_INPUTS
 from proxy.checkers.builtin.nli import ADAPTERS, NLI, base_folder
-from proxy.checkers.builtin.weights import Tree, Weights, load_weights
 from proxy.model_files import model_checksum
 from proxy.types import LANGUAGES, Language, Pair, Verdict
 from training.calibrate import Reader, make_weights, render

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from proxy.checkers.builtin.weights import Contradiction
+from proxy.checkers.builtin.builtin_weights import Contradiction
 from proxy.types import Verdict
 from training.calibrate import ALARMS, fit_contradiction
 from training.regression import Table

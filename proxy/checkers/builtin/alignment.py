@@ -1,57 +1,18 @@
 """The model that reads a claim beside its evidence: an encoder, and on it each word of the claim held against
 the evidence's.
-
-A base model's weights are packed in blocks of four-bit numbers; they are read and written here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
-PACKED = "packed.safetensors"
-BLOCK = 32
-"""Weights that share a scale."""
-_NIBBLES, _SCALES = ".nibbles", ".scales"
-_ZERO = 8
-
-
-def packed(name: str, nibbles: Tensor, scales: Tensor) -> dict[str, Tensor]:
-    """A matrix as two tensors of a file: `nibbles` of shape (rows, columns / 2), two weights to a byte, and
-    `scales` of shape (rows, columns / `BLOCK`)."""
-    return {f"{name}{_NIBBLES}": nibbles, f"{name}{_SCALES}": scales}
-
-
-def read_packed(file: Path) -> dict[str, Tensor]:
-    """The weights of a file by name, in float32: a weight is (nibble - 8) times its block's scale.
-
-    The low nibbles of a block's 16 bytes are its first 16 weights. Raises `OSError`, `SafetensorError` where
-    the file can't be read, `KeyError`, `RuntimeError` where it is no such file.
-    """
-    tensors = load_file(file)
-    return {
-        name.removesuffix(_NIBBLES): _unpacked(tensors, name)
-        for name in tensors
-        if not name.endswith(_SCALES)
-    }
-
-
-def _unpacked(tensors: Mapping[str, Tensor], name: str) -> Tensor:
-    if not name.endswith(_NIBBLES):
-        return tensors[name].float()
-    rows, half = tensors[name].shape
-    pairs = tensors[name].view(rows, half * 2 // BLOCK, BLOCK // 2)
-    numbers = torch.cat([pairs & 15, pairs >> 4], -1).float() - _ZERO
-    scales = tensors[f"{name.removesuffix(_NIBBLES)}{_SCALES}"].float()
-    return (numbers * scales[..., None]).view(rows, half * 2)
-
+from proxy.checkers.nli.packed import PACKED, read_packed
 
 LABELS = ("supported", "contradicted", "unsupported")
 """The classes, in the order of the logits."""

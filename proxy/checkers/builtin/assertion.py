@@ -12,8 +12,8 @@ from collections.abc import Mapping, Set
 
 from proxy.checkers.builtin.claim_view import ClaimView
 from proxy.checkers.builtin.evidence_windows import EvidenceView, Unit
-from proxy.checkers.builtin.injection import blanked
 from proxy.checkers.builtin.nonveridical import scopes
+from proxy.checkers.injection import blanked
 
 _SAID = 0.6
 """Share of a claim's words, by weight, that must stand in a frame."""

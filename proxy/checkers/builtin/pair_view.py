@@ -18,10 +18,10 @@ from proxy.checkers.builtin.evidence_windows import (
     scope,
 )
 from proxy.checkers.builtin.excerpt import BUDGET, Extract, core, excerpt, excerpt_text, within
-from proxy.checkers.builtin.injection import without_scaffolding
 from proxy.checkers.builtin.matching import read_window
 from proxy.checkers.builtin.quantities import Told, read_quantities, respelt
 from proxy.checkers.builtin.tokens import Token, tokenize
+from proxy.checkers.injection import without_scaffolding
 from proxy.types import Language, Pair
 
 _AROUND = 3

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from proxy.checkers.builtin.builtin_weights import Contradiction, Weights, load_weights
 from proxy.checkers.builtin.claim_parts import parts
 from proxy.checkers.builtin.comparison import Comparison
 from proxy.checkers.builtin.contradiction import carrying, contradicted, contradiction, missing, shortfall
@@ -18,7 +19,6 @@ from proxy.checkers.builtin.evidence_windows import EvidenceReader
 from proxy.checkers.builtin.excerpt import Extract
 from proxy.checkers.builtin.nli import Entailment, EntailmentModel, LazyNLI, entailments
 from proxy.checkers.builtin.pair_view import Read, Reading
-from proxy.checkers.builtin.weights import Contradiction, Weights, load_weights
 from proxy.checkers.cache import Judgements
 from proxy.checkers.windows import best
 from proxy.types import LANGUAGES, Judgement, Language, Pair, Verdict
