@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from proxy.text.scripts import han_count
-from proxy.text.words import words
+from proxy.text.scripts import HAN, han_count
+from proxy.text.words import FUNCTION_HAN, FUNCTION_WORDS
 
 _CLOSERS = " \t\"'”’」』）)】]*_~"
 _OPENERS = "“‘「『（(["
@@ -163,6 +163,8 @@ _LEAD_IN_ZH = _any(
 )
 _SHORT_LEAD_IN_HAN = 8
 _MAX_LOOKED_AT = 1000
+_WORD = re.compile(rf"[^\W{HAN}]+|[{HAN}]")
+_FUNCTION = FUNCTION_WORDS | FUNCTION_HAN
 _SHORT = 60
 """Code points up to which a claim may consist of function words alone."""
 
@@ -187,7 +189,9 @@ def _says_nothing(text: str) -> bool:
     """Whether a short text has only function words (`It is.`). Capitals may be a name (`The Who`, `IT`)."""
     if len(text) > _SHORT or text.isupper():
         return False
-    return not any(word.content or (word.start and text[word.start].isupper()) for word in words(text))
+    words = [match for match in _WORD.finditer(text) if match.group().lower() not in _FUNCTION]
+    capitals = any(match.start() and match.group()[0].isupper() for match in _WORD.finditer(text))
+    return not words and not capitals
 
 
 def _checkable_en(text: str) -> bool:

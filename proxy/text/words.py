@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     |(?P<han>[{CJK}])""",
     re.VERBOSE,
 )
-_EMPTY = frozenset(
+FUNCTION_WORDS = frozenset(
     """
     a an the this that these those of to in on at by for from with as into onto and or but if then so such
     it its itself he him his himself she her hers herself they them their theirs themselves we us our ours
@@ -35,7 +35,7 @@ _EMPTY = frozenset(
     while whereas although though yet
     """.split()
 )
-_EMPTY_HAN = frozenset("的了是在和与及由也就而着或地得之其这那们于以为等把被将并且但还又他她它")
+FUNCTION_HAN = frozenset("的了是在和与及由也就而着或地得之其这那们于以为等把被将并且但还又他她它")
 _CJK = re.compile(f"[{CJK}]")
 _SAME = {"cannot": "not", "ca": "can", "wo": "will"}
 
@@ -86,13 +86,13 @@ def spoken(tellings: Iterable[str]) -> Counter[str]:
 def _word(match: re.Match[str]) -> Word:
     kind, text = match.lastgroup, match.group().lower()
     if kind == "han":
-        return Word((text,), match.start(), match.end(), text not in _EMPTY_HAN)
+        return Word((text,), match.start(), match.end(), text not in FUNCTION_HAN)
     if kind == "number":
         return Word((text.replace(",", ""),), match.start(), match.end(), content=True)
     if kind == "not":
         return Word(("not",), match.start(), match.end(), content=True)
     key = _SAME.get(text, text)
-    content = kind == "word" and key not in _EMPTY
+    content = kind == "word" and key not in FUNCTION_WORDS
     return Word((stem(key) if content else key,), match.start(), match.end(), content)
 
 

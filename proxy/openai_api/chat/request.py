@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from proxy.types import (
 
 T = TypeVar("T")
 
+_MATERIAL = re.compile(r"[\n<\[]")
 _NOT_FORWARDED = ("vouch", "stream", "stream_options")
 
 MAX_CHOICES = 128
@@ -100,7 +102,7 @@ def parse_chat(
     forwarded = {key: value for key, value in body.items() if key not in removed}
     forwarded["messages"] = [clean(message, known) for message in messages]
     return ChatRequest(
-        chat=Chat(forwarded, question=user_question(messages), api_key=api_key),
+        chat=Chat(forwarded, question=_question(messages), api_key=api_key),
         model=name,
         unchecked=unchecked,
         stream=stream,
@@ -153,6 +155,15 @@ def _bare_parts(parts: list[Any], warnings: Sequence[str]) -> list[Any]:
 
 def _without_added_fields(value: Json) -> Json:
     return {key: field for key, field in value.items() if key not in OURS}
+
+
+def _question(messages: Sequence[Json]) -> str:
+    """What the user asks last. Only a message of several lines or with a mark-up may hold documents too."""
+    last = messages[-1]
+    text = last.get("content")
+    if last["role"] == "user" and isinstance(text, str) and text.strip() and not _MATERIAL.search(text):
+        return text
+    return user_question(messages)
 
 
 def _messages(body: Json) -> list[Json]:

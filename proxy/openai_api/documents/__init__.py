@@ -123,6 +123,8 @@ def _in_prompt(part: Any, *, to_the_end: bool) -> list[Found]:
     """Material among other text. The first way that finds any is the one."""
     if not isinstance(part, str):
         return records.passages_of(part)
+    if not _may_hold_material(part):
+        return []
     ways: Sequence[Recogniser] = (
         _in_tags,
         bracketed.passages,
@@ -145,7 +147,14 @@ _LOCATED: Sequence[tuple[Recogniser, Callable[[str], list[Span]]]] = (
 
 def material_spans(text: str) -> list[Span]:
     """Where the material of a user's message stands, with the tags or lines around it; empty without any."""
+    if not _may_hold_material(text):
+        return []
     return next((spans(text) for recognise, spans in _LOCATED if recognise(text)), [])
+
+
+def _may_hold_material(text: str) -> bool:
+    """Whether a text is more than a line of a person's own words."""
+    return "\n" in text.strip() or "<" in text or "[" in text or ":" in text or "：" in text
 
 
 def _closed(regions: Sequence[announced.Region]) -> list[Span]:
