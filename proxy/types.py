@@ -31,6 +31,8 @@ Correction = Literal["none", "prefix"]
 ProfileName = Literal["openai", "perplexity", "open_webui", "markdown", "none"]
 PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
 Status = Literal["ok", "partial", "skipped"]
+CorrectionKind = Literal["whole", "claims", "sentences", "continuation", "quote"]
+CorrectionResult = Literal["helped", "not_better", "unreadable", "leaked", "timeout", "upstream_error"]
 NLILabel = Literal["entailment", "neutral", "contradiction"]
 Precision = Literal["auto", "bf16", "fp32"]
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
@@ -372,6 +374,24 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrectionStep:
+    """One request for a correction, and what came of it.
+
+    `round` counts from 1. `asked_for` is what was to be written: the `whole` reply, the `claims` that failed,
+    single `sentences`, or the `continuation` of a stream; a `quote` asks no model. `claims` is how many had
+    failed. `result` is `helped`, `not_better`, `unreadable` (no answer in it: empty, in another form, a
+    refusal), `leaked` (pieces of the prompt, or talk about the correction), `timeout` or `upstream_error`;
+    `detail` says more.
+    """
+
+    round: int
+    asked_for: CorrectionKind
+    claims: int
+    result: CorrectionResult
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of the loop for one choice: all attempts in order, and the index of the best."""
 
@@ -381,6 +401,13 @@ class Outcome:
     """The cost of checking and re-prompting: all calls but the one that wrote the first draft."""
     trimmed: Attempt | None = None
     """The best attempt without the claims that failed, where those are dropped."""
+    correction: tuple[CorrectionStep, ...] = ()
+    """Every request for a correction, in order."""
+
+    @property
+    def rounds(self) -> int:
+        """How often a correction was asked for."""
+        return max((step.round for step in self.correction), default=0)
 
     @property
     def answer(self) -> Attempt:

@@ -120,6 +120,8 @@ class Regeneration(Section):
     max_rounds: int = Field(1, ge=0, le=10)
     mode: RegenerationMode = "whole"
     on_unsupported: OnUnsupported = "keep"
+    fallback: bool = True
+    quote: bool = False
 
 
 class Streaming(Section):

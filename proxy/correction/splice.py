@@ -15,6 +15,7 @@ from typing import TypeVar
 from proxy.claims.context import is_row
 from proxy.claims.segment import segment
 from proxy.correction.cuts import Edit, applied, cuts, moving
+from proxy.correction.leaks import has_delimiters
 from proxy.text.language import language_of
 from proxy.text.markdown import blocks
 from proxy.text.scripts import WIDE
@@ -257,4 +258,11 @@ def _talks(line: str, text: str) -> bool:
     return bool(_ABOUT_THE_CHECK.search(line)) and not _ABOUT_THE_CHECK.search(text)
 
 
-_FAULTS: tuple[Callable[[str, str], bool], ...] = (_too_long, _in_another_language, _active, _cites, _talks)
+_FAULTS: tuple[Callable[[str, str], bool], ...] = (
+    _too_long,
+    _in_another_language,
+    _active,
+    _cites,
+    _talks,
+    has_delimiters,
+)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
+from proxy.text.words import Word, spoken, words
 from proxy.types import (
     Aggregation,
     Attempt,
@@ -109,15 +110,69 @@ def unchecked(claim: Claim) -> Finding:
     return Finding(claim, verdict)
 
 
-def best(attempts: Sequence[Attempt]) -> int:
-    """The index of the attempt with the fewest failed claims, the earliest of equals (CEG, section 3.4).
+def failures(findings: Iterable[Finding]) -> list[str]:
+    """Why claims that are UNVERIFIED could not be checked, as the checker says; each reason once."""
+    unverified = [finding for finding in findings if finding.verdict is Verdict.UNVERIFIED]
+    parts = chain.from_iterable(finding.parts or (finding,) for finding in unverified)
+    judgements = (item.judgement for part in parts for item in part.evidence)
+    reasons = (item.reason for item in judgements if item and item.verdict is Verdict.UNVERIFIED)
+    return list(dict.fromkeys(filter(None, reasons)))
 
-    A claim that could not be checked counts as failed, so a failed check never wins. An attempt without any
-    supported claim (a refusal, say) never wins over a first attempt that has one.
+
+def best(attempts: Sequence[Attempt], question: str = "") -> int:
+    """The index of the attempt that tells the reader most that holds, the earliest of equals.
+
+    Most supported claims, each counted once however often it is repeated; then fewest that don't hold (a
+    claim that could not be checked is one of these). Never an attempt that says less than the first: with
+    fewer supported claims, a smaller share of them, nothing checkable, or without the words of the
+    `question` that the first's supported claims have; one such word may be missing, since a pronoun can
+    stand for it.
+
+    CEG (section 3.4) takes the attempt with the fewest nonfactual claims, which a refusal has.
     """
-    worth = [_count(attempt, Verdict.SUPPORTED) for attempt in attempts]
-    eligible = [index for index, supported in enumerate(worth) if index == 0 or supported or not worth[0]]
-    return min(eligible, key=lambda index: _count(attempts[index], *_NOT_HOLDING))
+    first, *others = (_worth(attempt) for attempt in attempts)
+    asked = [word for word in words(question) if word.content]
+    needed = _answered(asked, _supported(attempts[0]))
+    eligible = [
+        index
+        for index, worth in enumerate(others, 1)
+        if worth.supported >= first.supported
+        and worth.share >= first.share
+        and (worth.checkable or not first.checkable)
+        and _answered(asked, [attempts[index].draft.text]) >= min(needed, max(1, needed - 1))
+    ]
+    worth_of = [first, *others]
+    return max([0, *eligible], key=lambda index: (worth_of[index].supported, -worth_of[index].failing))
+
+
+@dataclass(frozen=True, slots=True)
+class _Worth:
+    """Claims of an attempt: supported (different ones), not holding, checkable."""
+
+    supported: int
+    failing: int
+    checkable: int
+
+    @property
+    def share(self) -> float:
+        return self.supported / max(1, self.supported + self.failing)
+
+
+def _worth(attempt: Attempt) -> _Worth:
+    checkable = sum(finding.verdict is not Verdict.NOT_CHECKABLE for finding in attempt.findings)
+    return _Worth(len(set(_supported(attempt))), _count(attempt, *_NOT_HOLDING), checkable)
+
+
+def _supported(attempt: Attempt) -> list[str]:
+    """The supported claims, so written that repetitions are equal."""
+    supported = (finding for finding in attempt.findings if finding.verdict is Verdict.SUPPORTED)
+    return [" ".join(finding.claim.plain.casefold().split()) for finding in supported]
+
+
+def _answered(asked: Sequence[Word], texts: Iterable[str]) -> int:
+    """How many of the question's words the texts have."""
+    said = spoken(texts)
+    return len({word.keys for word in asked if any(said[key] for key in word.keys)})
 
 
 _NOT_HOLDING = (Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED)

@@ -8,50 +8,18 @@ times.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from proxy.aio import closing, together
 from proxy.claims.continuations import Read
-from proxy.correction.reprompt import revision
-from proxy.correction.rewrite import read_rewrites, rewrite
-from proxy.correction.splice import spliced, without
-from proxy.engine import judging
+from proxy.engine.corrector import Corrector, Options
 from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
 from proxy.engine.reply_stream import ReplyStream, read_draft, reader
 from proxy.engine.verifier import Verifier
-from proxy.errors import UpstreamError, VerificationError
+from proxy.errors import VerificationError
 from proxy.protocols import LLM
-from proxy.types import (
-    Attempt,
-    Chat,
-    Draft,
-    OnUnsupported,
-    Outcome,
-    RegenerationMode,
-    Reply,
-    ReplyFormat,
-    Usage,
-)
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How one reply is corrected.
-
-    `deadline` is in seconds and covers everything after the first draft. `warning` is the warning marker
-    behind claims that failed; where a draft repeats it, it is removed.
-    """
-
-    max_rounds: int = 1
-    mode: RegenerationMode = "whole"
-    on_unsupported: OnUnsupported = "keep"
-    deadline: float = 60.0
-    format: ReplyFormat = "markdown"
-    warning: str = ""
+from proxy.types import Attempt, Chat, Draft, Outcome, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +28,7 @@ class Pipeline:
 
     llm: LLM
     verifier: Verifier
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     policy: DeliveryPolicy = field(default_factory=DeliveryPolicy)
 
     async def answer(self, chat: Chat) -> Answer:
@@ -84,7 +52,10 @@ class Pipeline:
         reply, written = drafting.reply, zip(drafting.reply.drafts, drafting.attempts, strict=True)
         first = await together(self._checked(chat, *item, reply.usage, until) for item in written)
         if self.policy.mode == "buffer":
-            outcomes = await together(self._best_of(chat, attempt, until) for attempt in first)
+            correctors = [Corrector(self.llm, self.check, self.options, chat, until) for _ in first]
+            outcomes = await together(
+                corrector.outcome(attempt) for corrector, attempt in zip(correctors, first, strict=True)
+            )
         else:
             outcomes = [drafting.outcome(index, attempt) for index, attempt in enumerate(first)]
         if self.policy.fail_closed:
@@ -104,41 +75,6 @@ class Pipeline:
         """The attempt. A draft that could not be checked while it was written is checked now."""
         return attempt or await self.check(draft, usage, chat.question, until)
 
-    async def _best_of(self, chat: Chat, first: Attempt, until: float) -> Outcome:
-        """Re-prompts and checks again while claims fail and rounds are left. The best attempt wins."""
-        attempts, spent = [first], Usage()
-        while (
-            attempts[-1].draft.editable
-            and attempts[-1].nonfactual
-            and len(attempts) <= self.options.max_rounds
-        ):
-            ask, read = _MODES[self.options.mode]
-            try:
-                async with asyncio.timeout_at(until):
-                    reply = await self.llm.complete(ask(chat, attempts[-1]))
-            except (UpstreamError, TimeoutError) as error:
-                log.warning("the re-prompt failed, the best draft so far stands: %s", error or "out of time")
-                break
-            spent += reply.usage
-            following = await asyncio.to_thread(read, attempts[-1], reply, self.options)
-            if following is None or not following.text.strip():
-                break
-            written = reply.usage if following is reply.drafts[0] else attempts[-1].usage
-            attempts.append(await self.check(following, written, chat.question, until))
-        best = judging.best(attempts)
-        trimmed = await self._trimmed(attempts[best], chat.question, until)
-        checked = [*attempts, trimmed] if trimmed else attempts
-        checking = (finding.usage for attempt in checked for finding in attempt.findings)
-        return Outcome(tuple(attempts), best, sum(checking, spent), trimmed)
-
-    async def _trimmed(self, attempt: Attempt, question: str, until: float) -> Attempt | None:
-        """The attempt without its failed claims, where these are to be dropped. It is checked again, since
-        the remaining claims may have needed the dropped ones as context."""
-        if self.options.on_unsupported != "drop" or not attempt.nonfactual:
-            return None
-        left = await asyncio.to_thread(without, attempt.draft, attempt.nonfactual)
-        return None if left is None else await self.check(left, attempt.usage, question, until)
-
     def _reader(self) -> Read:
         return reader(self.verifier.citations, self.options.warning)
 
@@ -153,26 +89,3 @@ def _require_checked(outcomes: Sequence[Outcome]) -> None:
     reasons = {outcome.answer.error for outcome in outcomes} - {""}
     why = "; ".join(sorted(reasons)) or "some claims could not be checked"
     raise VerificationError(f"The reply could not be verified: {why}.")
-
-
-Ask = Callable[[Chat, Attempt], Chat]
-Understand = Callable[[Attempt, Reply, Options], Draft | None]
-
-
-def _replaced(_: Attempt, reply: Reply, __: Options) -> Draft:
-    """The draft that the model wrote instead."""
-    return reply.drafts[0]
-
-
-def _rewritten(attempt: Attempt, reply: Reply, options: Options) -> Draft | None:
-    """The draft with the failed sentences as the model rewrote them."""
-    rewrites = read_rewrites(reply.drafts[0].text, len(attempt.nonfactual))
-    dropping = options.on_unsupported == "drop"
-    return spliced(attempt.draft, attempt.nonfactual, rewrites, dropping=dropping)
-
-
-_MODES: Mapping[RegenerationMode, tuple[Ask, Understand]] = {
-    "whole": (revision, _replaced),
-    "claims": (rewrite, _rewritten),
-}
-"""How the model is re-prompted, and how its answer becomes the next draft."""

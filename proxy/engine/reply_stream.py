@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from proxy.aio import closing
 from proxy.citations.markers import assign, read_citations
@@ -14,6 +16,8 @@ from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.segment import segment, segment_json
 from proxy.correction.continuation import Overlap, continuation
+from proxy.correction.leaks import Asked, asked_with, fault
+from proxy.engine.corrector import INSTRUCTIONS, report
 from proxy.engine.delivery import (
     Answer,
     CheckedText,
@@ -25,13 +29,15 @@ from proxy.engine.delivery import (
 )
 from proxy.engine.incremental_verifier import IncrementalVerifier, Prefix
 from proxy.engine.verifier import Verifier
-from proxy.errors import VerificationError
+from proxy.errors import UpstreamError, UpstreamTimeoutError, VerificationError
 from proxy.protocols import LLM
 from proxy.types import (
     Attempt,
     Chat,
     ChoiceDelta,
     Claim,
+    CorrectionResult,
+    CorrectionStep,
     Draft,
     Finding,
     Outcome,
@@ -43,6 +49,8 @@ from proxy.types import (
     Verdict,
 )
 from proxy.upstream.completion import Completion, content_chunk, with_content
+
+log = logging.getLogger(__name__)
 
 
 class ReplyStream:
@@ -78,10 +86,12 @@ class ReplyStream:
         self._format = reply_format
         self._sent: dict[int, int] = {}
         self._failed: list[Attempt] = []
+        self._steps: list[CorrectionStep] = []
 
     async def events(self, chat: Chat) -> AsyncIterator[StreamEvent]:
-        """What may be sent to the client while the draft is written. With prefix correction, a failed claim
-        ends the upstream call, and the model is asked to continue from the text before that claim.
+        """What may be sent to the client while the draft is written. With prefix correction, the model is
+        asked to continue from the text before a failed claim. Once the first sentence of the continuation
+        holds, it takes the reply's place; otherwise the reply goes on.
 
         Raises `UpstreamError` where there is no reply or it breaks off, and `VerificationError` where the
         policy fails closed and a claim could not be checked.
@@ -90,25 +100,86 @@ class ReplyStream:
             self.reply = await self._llm.complete(chat)
             self.attempts = (None,) * len(self.reply.drafts)
             return
-        prefix, chunks = Prefix(), self._llm.stream(chat)
+        drafting = self._incremental(self._llm.stream(chat), chat.question, Prefix())
+        events, known = drafting.events(), 0
         while True:
-            drafting, failed = self._incremental(chunks, chat.question, prefix), None
-            async with closing(drafting.events()) as events:
+            continued: _Continued | None = None
+            async with closing(events):
                 async for event in events:
-                    if isinstance(event, CheckedText) and self._policy.mode == "sentence":
-                        failed = self._to_correct(event, len(prefix.findings))
-                        prefix, event = _up_to(event, failed, prefix)
+                    while isinstance(event, CheckedText) and (failed := self._to_correct(event, known)):
+                        before = _up_to(event, failed)
+                        for visible in self._visible(before):
+                            yield visible
+                        continued = await self._continued(chat, before, failed)
+                        if continued is not None:
+                            break
+                        known = len(before.findings) + 1
+                    if continued is not None:
+                        break
                     for visible in self._visible(event):
                         yield visible
-                    if failed is not None:
-                        break
-            if failed is None:
+            if continued is None:
                 self.reply, self.attempts = drafting.result
                 return
-            until_it = Draft(prefix.text + failed.claim.text, {})
-            self._failed.append(Attempt(until_it, Usage(), (*prefix.findings, failed)))
+            drafting, known = continued.drafting, continued.known
+            events = _after(continued.first, continued.events)
+
+    async def _continued(self, chat: Chat, before: CheckedText, failed: Finding) -> _Continued | None:
+        """A continuation of the text before a claim that failed, once its first new sentence is checked
+        and holds; None where there is none. The reply under way waits meanwhile, and then goes on."""
+        prefix = Prefix(before.text, before.findings)
+        while len(self._steps) < self._policy.corrections:
+            asked = asked_with(
+                chat,
+                INSTRUCTIONS,
+                (item.passage.text for item in failed.evidence),
+                f"{prefix.text}{failed.claim.text}",
+            )
             request = continuation(chat, prefix.text, failed, prefill=self._policy.prefill)
             chunks = _without_repetition(self._llm.stream(request), Overlap(prefix.text))
+            drafting = self._incremental(chunks, chat.question, prefix)
+            events = drafting.events()
+            first, result, detail = await self._first_new(events, prefix, asked)
+            if result != "helped":
+                await _close(events)
+            self._record(result, detail)
+            if result in ("helped", "not_better"):
+                until_it = Draft(prefix.text + failed.claim.text, {})
+                self._failed.append(Attempt(until_it, Usage(), (*prefix.findings, failed)))
+            if result == "helped":
+                return _Continued(drafting, events, tuple(first), len(prefix.findings))
+            if result != "not_better":
+                break
+        return None
+
+    async def _first_new(
+        self, events: AsyncIterator[CheckedText | ChoiceDelta], prefix: Prefix, asked: Asked
+    ) -> tuple[list[CheckedText | ChoiceDelta], CorrectionResult, str]:
+        """The events up to the first new claim that can be checked, and what is to be thought of it."""
+        first: list[CheckedText | ChoiceDelta] = []
+        try:
+            async with asyncio.timeout(self._deadline):
+                async for event in events:
+                    first.append(event)
+                    if not isinstance(event, CheckedText):
+                        continue
+                    if fault(event.text[len(prefix.text) :], asked) is not None:
+                        return [], "leaked", "the answer repeats the prompt, talks about it, or refuses"
+                    new = event.findings[len(prefix.findings) :]
+                    judged = [finding for finding in new if finding.verdict is not Verdict.NOT_CHECKABLE]
+                    if judged:
+                        return first, "not_better" if judged[0].verdict.nonfactual else "helped", ""
+        except (TimeoutError, UpstreamTimeoutError):
+            return [], "timeout", "the model did not answer in time"
+        except UpstreamError as error:
+            log.warning("the upstream failed during a correction: %s", error.message)
+            return [], "upstream_error", f"the upstream answered {error.status}"
+        return [], "unreadable", "the answer says nothing that can be checked"
+
+    def _record(self, result: CorrectionResult, detail: str) -> None:
+        step = CorrectionStep(len(self._steps) + 1, "continuation", 1, result, detail)
+        self._steps.append(step)
+        report(step)
 
     def outcome(self, index: int, attempt: Attempt) -> Outcome:
         """The outcome of a choice whose text was sent while it was written, and so is final."""
@@ -116,7 +187,8 @@ class ReplyStream:
         # The findings before a failed claim are part of the last attempt too: count them once.
         checked = (*(earlier.findings[-1] for earlier in failed), *attempt.findings)
         spent = sum((finding.usage for finding in checked), Usage())
-        return Outcome((*failed, attempt), len(failed), spent)
+        steps = tuple(self._steps) if index == 0 else ()
+        return Outcome((*failed, attempt), len(failed), spent, correction=steps)
 
     def _incremental(
         self, chunks: AsyncIterator[ReplyChunk], question: str, prefix: Prefix
@@ -132,11 +204,12 @@ class ReplyStream:
             prefix=prefix,
         )
 
-    def _to_correct(self, checked: CheckedText, known: int) -> Finding | None:
-        """The first new nonfactual finding, while corrections are left."""
-        if len(self._failed) >= self._policy.corrections or checked.index != 0:
+    def _to_correct(self, event: CheckedText, known: int) -> Finding | None:
+        """The first nonfactual finding after the `known` ones, while corrections are left."""
+        spent = len(self._steps) >= self._policy.corrections
+        if spent or event.index != 0 or self._policy.mode != "sentence":
             return None
-        return next((finding for finding in checked.findings[known:] if finding.verdict.nonfactual), None)
+        return next((finding for finding in event.findings[known:] if finding.verdict.nonfactual), None)
 
     def _visible(self, event: CheckedText | ChoiceDelta) -> Iterator[StreamEvent]:
         """The stream events that the policy allows for one event of the verifier."""
@@ -180,13 +253,36 @@ async def unchecked_events(
     yield Answer(completion.reply())
 
 
-def _up_to(checked: CheckedText, failed: Finding | None, prefix: Prefix) -> tuple[Prefix, CheckedText]:
+def _up_to(checked: CheckedText, failed: Finding) -> CheckedText:
     """The text before the claim that failed: what the model continues from, and what may leave."""
-    if failed is None:
-        return prefix, checked
     index = checked.findings.index(failed)
-    held = CheckedText(checked.index, checked.text[: failed.claim.start], checked.findings[:index])
-    return Prefix(held.text, held.findings), held
+    return CheckedText(checked.index, checked.text[: failed.claim.start], checked.findings[:index])
+
+
+@dataclass(frozen=True, slots=True)
+class _Continued:
+    """A continuation that is under way: its first events, the others, and how many claims were there
+    before."""
+
+    drafting: IncrementalVerifier
+    events: AsyncIterator[CheckedText | ChoiceDelta]
+    first: tuple[CheckedText | ChoiceDelta, ...]
+    known: int
+
+
+async def _after(
+    first: Iterable[CheckedText | ChoiceDelta], others: AsyncIterator[CheckedText | ChoiceDelta]
+) -> AsyncIterator[CheckedText | ChoiceDelta]:
+    async with closing(others):
+        for event in first:
+            yield event
+        async for event in others:
+            yield event
+
+
+async def _close(events: AsyncIterator[CheckedText | ChoiceDelta]) -> None:
+    async with closing(events):
+        pass
 
 
 async def _without_repetition(

@@ -122,9 +122,12 @@ class Verifier:
         except RetrievalError as error:
             errors.append(error.message)
         errors += [item.extraction.error for item in prepared if item.extraction.error]
+        in_order = tuple(findings.get(claim) or judging.unchecked(claim) for claim in claims)
+        errors += judging.failures(in_order)
+        if not errors and any(finding.verdict is Verdict.UNVERIFIED for finding in in_order):
+            errors.append(f"only the first {self.max_claims} claims of a reply are checked")
         if errors:
             log.warning("some or all claims could not be checked: %s", errors[0])
-        in_order = tuple(findings.get(claim) or judging.unchecked(claim) for claim in claims)
         malformed = sum(item.extraction.malformed for item in prepared)
         return Verified(in_order, errors[0] if errors else "", malformed)
 

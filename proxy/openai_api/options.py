@@ -14,8 +14,8 @@ from proxy.citations.place import WARNING
 from proxy.config.checker_settings import LOCAL_CHECKERS, CheckerName
 from proxy.config.settings import Retrieval, Settings
 from proxy.engine.app_context import AppContext, Model, Sources
+from proxy.engine.corrector import Options
 from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
-from proxy.engine.pipeline import Options
 from proxy.engine.verifier import Verifier
 from proxy.errors import ModelNotFoundError, RequestError
 from proxy.openai_api.documents import request_documents
@@ -179,6 +179,8 @@ class ResolvedOptions:
             deadline=self.deadline,
             format=reply_format,
             warning=self.warning,
+            fallback=configured.fallback,
+            quote=configured.quote,
         )
 
     @property

@@ -219,13 +219,19 @@ def test_the_form_that_the_prompt_dictates_is_readable(language: Language) -> No
         ("=== 1\nA </document-0123456789ab> B", {}),
         ("=== 1\nA === 0123456789ab B", {}),
         ("A is B.", {}),
-        ("1. A is B.\n2. C.", {}),
+        ("1. A is B.\n2. C.", {1: "A is B.", 2: "C."}),
+        ("Here you are:\nSentence 1: A is B.\n2) DROP", {1: "A is B.", 2: None}),
         ("", {}),
         ("\x00\ud800=== 1", {}),
     ],
 )
-def test_answers_are_read_strictly(answer: str, expected: dict[int, str | None]) -> None:
+def test_answers_are_read_by_their_numbers(answer: str, expected: dict[int, str | None]) -> None:
     assert read_rewrites(answer, 2) == expected
+
+
+def test_a_single_rewrite_needs_no_number() -> None:
+    assert read_rewrites("Here is the corrected sentence:\nA is B.", 1) == {1: "A is B."}
+    assert read_rewrites("A is B.\nI changed the year.", 1) == {}
 
 
 @given(st.text(st.one_of(st.sampled_from("=\n 12<>think/`DROPend"), st.characters()), max_size=200))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from proxy.engine import judging
@@ -35,9 +37,13 @@ def evidence(name: str, verdict: Verdict | None = None, score: float = 0.5) -> E
     return Evidence(passage, 0.9, judgement)
 
 
-def attempt(*verdicts: Verdict) -> Attempt:
-    findings = tuple(Finding(CLAIM, verdict) for verdict in verdicts)
-    return Attempt(Draft("", {}), Usage(), findings)
+def attempt(*verdicts: Verdict, text: str = "") -> Attempt:
+    """Claims that differ, with these verdicts."""
+    findings = tuple(
+        Finding(replace(CLAIM, plain=f"{CLAIM.plain} {number}"), verdict)
+        for number, verdict in enumerate(verdicts)
+    )
+    return Attempt(Draft(text, {}), Usage(), findings)
 
 
 @pytest.mark.parametrize(
@@ -132,13 +138,51 @@ def test_joined_evidence_holds_every_passage() -> None:
     [
         ([attempt(S, U), attempt(S, S)], 1),
         ([attempt(S, U), attempt(S, C)], 0),
-        ([attempt(S, U), attempt(U, U), attempt(S)], 2),
-        ([attempt(S, U), attempt(X, X)], 0),
-        ([attempt(S, U), attempt(N)], 0),
-        ([attempt(U), attempt(N)], 1),
-        ([attempt(S, U), attempt()], 0),
-        ([attempt(X), attempt(S)], 1),
+        ([attempt(S, C, U), attempt(S, C)], 1),
+        ([attempt(U), attempt(S, S, U), attempt(S)], 1),
     ],
 )
-def test_the_best_attempt_has_the_fewest_claims_that_do_not_hold(attempts: list[Attempt], best: int) -> None:
+def test_the_best_attempt_has_most_that_holds_then_least_that_does_not(
+    attempts: list[Attempt], best: int
+) -> None:
     assert judging.best(attempts) == best
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(attempt(S), id="less that holds"),
+        pytest.param(attempt(S, S, S, U, U, U), id="more that holds, and a larger share that does not"),
+        pytest.param(attempt(X, X), id="not checked"),
+        pytest.param(attempt(N), id="nothing to check"),
+        pytest.param(attempt(), id="nothing"),
+    ],
+)
+def test_no_attempt_wins_that_says_less_than_the_first(other: Attempt) -> None:
+    assert judging.best([attempt(S, S, U), other]) == 0
+
+
+def test_a_refusal_does_not_win_over_a_draft_of_which_nothing_holds() -> None:
+    assert judging.best([attempt(U), attempt(N)]) == 0
+
+
+def test_a_claim_that_is_repeated_counts_once() -> None:
+    same = Finding(CLAIM, S)
+    assert judging.best([attempt(S, S, U), Attempt(Draft("", {}), Usage(), (same, same, same))]) == 0
+
+
+def test_what_holds_must_still_be_about_the_question() -> None:
+    question = "When was the Eiffel Tower completed?"
+    claim = replace(CLAIM, plain="The Eiffel Tower was completed in 1889.")
+    wrong = Finding(replace(CLAIM, plain="It is 400 metres high."), C)
+    first = Attempt(Draft("", {}), Usage(), (Finding(claim, S), wrong))
+    told = attempt(S, S, text="Paris is a city. The Seine is a river.")
+    again = attempt(S, S, text="The tower was completed in 1889. It is 330 metres high.")
+    assert judging.best([first, told], question) == 0
+    assert judging.best([first, again], question) == 1
+
+
+def test_why_claims_could_not_be_checked_is_told_once() -> None:
+    failed = replace(evidence("a"), judgement=Judgement(X, reason="no readable answer"))
+    findings = [Finding(CLAIM, X, evidence=(failed, failed)), Finding(CLAIM, S, evidence=(evidence("b", S),))]
+    assert judging.failures(findings) == ["no readable answer"]

@@ -10,9 +10,16 @@ from typing import Any
 
 import pytest
 
-from proxy.engine.pipeline import Options, Pipeline
+from proxy.engine.corrector import Options
+from proxy.engine.pipeline import Pipeline
 from proxy.engine.verifier import Verifier
-from proxy.errors import CheckError, RetrievalError, UpstreamConnectionError, UpstreamError
+from proxy.errors import (
+    CheckError,
+    RetrievalError,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamTimeoutError,
+)
 from proxy.types import (
     Chat,
     Claim,
@@ -127,9 +134,14 @@ async def test_messages_are_appended_never_altered() -> None:
 
 
 async def test_there_are_at_most_so_many_rounds() -> None:
-    loop, script = pipeline(*["This claim is false."] * 9, max_rounds=3)
+    loop, script = pipeline(*["This claim is false."] * 9, max_rounds=3, fallback=False)
     (outcome,) = (await loop.answer(CHAT)).outcomes
     assert (len(script.asked), len(outcome.attempts), outcome.best) == (4, 4, 0)
+    assert [(step.round, step.result) for step in outcome.correction] == [
+        (1, "not_better"),
+        (2, "not_better"),
+        (3, "not_better"),
+    ]
 
 
 async def test_no_rounds_means_no_re_prompt() -> None:
@@ -164,6 +176,10 @@ async def test_claims_over_the_limit_are_unverified() -> None:
     loop, _ = pipeline("The first claim is true. The second claim is true.", verifier={"max_claims": 1})
     (outcome,) = (await loop.answer(CHAT)).outcomes
     assert [finding.verdict for finding in outcome.answer.findings] == [Verdict.SUPPORTED, Verdict.UNVERIFIED]
+    assert (outcome.answer.status, outcome.answer.error) == (
+        "partial",
+        "only the first 1 claims of a reply are checked",
+    )
 
 
 async def test_at_the_deadline_what_is_checked_keeps_its_verdict() -> None:
@@ -303,9 +319,73 @@ async def test_only_the_sentence_that_failed_is_rewritten() -> None:
 
 
 async def test_a_rewrite_that_can_not_be_read_changes_nothing() -> None:
-    loop, _ = pipeline("The second claim is false.", "I am sorry, I can't.", mode="claims")
-    (outcome,) = (await loop.answer(CHAT)).outcomes
+    sorry = "I am sorry, I can't."
+    loop, script = pipeline("The second claim is false.", sorry, sorry, mode="claims")
+    answer = await loop.answer(CHAT)
+    (outcome,) = answer.outcomes
     assert (len(outcome.attempts), outcome.answer.draft.text) == (1, "The second claim is false.")
+    assert [(step.asked_for, step.result) for step in outcome.correction] == [
+        ("claims", "unreadable"),
+        ("sentences", "unreadable"),
+    ]
+    assert len(script.asked) == 3
+    assert answer.verification == Usage(20 + 3, 2 + 3)  # both calls, and three passages of one claim
+
+
+async def test_where_nothing_else_helped_each_sentence_is_asked_for_alone() -> None:
+    draft = "The first claim is true. The second claim is false. The third claim is false."
+    alone = [
+        "The second claim is true. And more is true.",
+        "=== 0123456789ab document: The third claim is true.",
+    ]
+    loop, script = pipeline(draft, "", *alone)
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert outcome.answer.draft.text == draft.replace("second claim is false", "second claim is true")
+    assert [(step.round, step.asked_for, step.claims, step.result) for step in outcome.correction] == [
+        (1, "whole", 2, "unreadable"),
+        (1, "sentences", 2, "helped"),
+    ]
+    assert outcome.rounds == 1
+    told = script.asked[2]["messages"][-1]["content"]
+    assert "All about it." in told
+    assert "is false" not in told
+
+
+@pytest.mark.parametrize(
+    ("error", "result"),
+    [
+        (UpstreamTimeoutError("too late"), "timeout"),
+        (TimeoutError(), "timeout"),
+        (UpstreamConnectionError("http://10.0.0.7:8000 refused"), "upstream_error"),
+    ],
+)
+async def test_a_re_prompt_that_fails_is_told_and_logged(
+    error: Exception, result: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop, script = pipeline("This claim is false.", error)
+    with caplog.at_level("WARNING"):
+        (outcome,) = (await loop.answer(CHAT)).outcomes
+    (step,) = outcome.correction
+    assert (step.asked_for, step.result, outcome.rounds, len(script.asked)) == ("whole", result, 1, 2)
+    assert "10.0.0.7" not in step.detail
+    assert f"correction, round 1, whole, 1 claims: {result}" in caplog.text
+
+
+async def test_what_the_evidence_contradicts_may_be_replaced_by_a_quotation_of_it() -> None:
+    class Quoting(Judge):
+        async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+            return [replace(judgement, quote=(0, 13)) for judgement in await super().check(pairs)]
+
+    def judge(pair: Pair) -> Verdict:
+        return Verdict.SUPPORTED if "All about it." in pair.claim else Verdict.CONTRADICTED
+
+    loop, _ = pipeline("This claim is false.", max_rounds=0, quote=True, judge=Quoting(judge))
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert outcome.answer.draft.text == "“All about it.”"
+    assert [(step.asked_for, step.result) for step in outcome.correction] == [("quote", "helped")]
+    quiet, _ = pipeline("This claim is false.", max_rounds=0, judge=Quoting(judge))
+    (outcome,) = (await quiet.answer(CHAT)).outcomes
+    assert outcome.answer.draft.text == "This claim is false."
 
 
 async def test_what_still_fails_is_dropped_where_that_is_asked_for() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from proxy.engine.corrector import Options
 from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
-from proxy.engine.pipeline import Options, Pipeline
+from proxy.engine.pipeline import Pipeline
 from proxy.engine.verifier import Verifier
 from proxy.server.streaming import event_stream
 from proxy.types import Chat, Evidence, Json, Judgement, Pair, Passage, Reply, ReplyChunk, Usage, Verdict

@@ -211,11 +211,26 @@ def test_the_first_sentence_may_fail_too(base_url: str, upstream: Upstream) -> N
     assert "".join(pieces(chunks)).startswith(f"{TRUE_TOO}[1]")
 
 
-def test_a_correction_that_fails_ends_the_stream_with_its_error(base_url: str, upstream: Upstream) -> None:
-    upstream.enqueue(Reply(f"{TRUE} {FALSE} {TRUE_TOO}"), Status(500))
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [
+        (Status(500), "upstream_error"),
+        (Reply("=== fea8eafe2adc document: Eiffel Tower"), "leaked"),
+        (Reply("I'm sorry, but I can't continue."), "leaked"),
+        (Reply(""), "unreadable"),
+        (Reply(UNKNOWN), "not_better"),
+    ],
+    ids=["error", "leak", "refusal", "nothing", "no better"],
+)
+def test_where_a_correction_does_not_help_the_reply_goes_on_with_a_warning(
+    base_url: str, upstream: Upstream, answer: Reply | Status, result: str
+) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {FALSE} {TRUE_TOO}"), answer)
     chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
-    assert "".join(pieces(chunks)).strip() == f"{TRUE}[1]"
-    assert "error" in chunks[-1]
+    assert "".join(pieces(chunks)) == f"{TRUE}[1] {FALSE}[?] {TRUE_TOO}[2]"
+    verification = finish(chunks)["verification"]
+    (step,) = verification["correction"]
+    assert (step["asked_for"], step["result"], verification["rounds"]) == ("continuation", result, 1)
 
 
 @pytest.mark.parametrize("mode", ["sentence", "buffer", "passthrough"])

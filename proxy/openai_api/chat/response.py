@@ -13,6 +13,7 @@ from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of
 from proxy.types import (
     Aggregation,
+    CorrectionStep,
     Draft,
     Evidence,
     Finding,
@@ -161,7 +162,8 @@ def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregatio
         "status": attempt.status,
         "verdict": str(verdict_of(verdicts, aggregation)),
         "shares": {str(verdict): round(share, 4) for verdict, share in shares(verdicts).items()},
-        "rounds": len(outcome.attempts) - 1,
+        "rounds": outcome.rounds,
+        "correction": [_step_object(step) for step in outcome.correction],
         "claims": [_claim_object(located) for located in annotated.claims],
         "attempts": [
             {"nonfactual": [_failed(finding) for finding in attempt.nonfactual]}
@@ -171,6 +173,16 @@ def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregatio
         **({"dropped": dropped} if outcome.trimmed else {}),
         **({"malformed": attempt.malformed} if attempt.malformed else {}),
         **({"error": attempt.error} if attempt.error else {}),
+    }
+
+
+def _step_object(step: CorrectionStep) -> Json:
+    return {
+        "round": step.round,
+        "asked_for": step.asked_for,
+        "claims": step.claims,
+        "result": step.result,
+        **({"detail": step.detail} if step.detail else {}),
     }
 
 
