@@ -4,11 +4,12 @@ BIN := .venv/bin
 RUN := .venv/.installed
 DEV := .venv/.installed-dev
 CLIENTS := tests/clients
+REAL_LLM := tests/real_llm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-package torch --custom-compile-command 'make lock'
 
-.PHONY: demo serve test lint format docs wheel lock clients matrix clean
+.PHONY: demo serve test test-llm lint format docs wheel lock clients matrix clean
 
 demo: $(RUN)  ## index the examples, serve them, ask a question, print the cited reply
 	@$(BIN)/vouch demo
@@ -18,6 +19,10 @@ serve: $(RUN) index/manifest.json  ## serve the examples' index, or what config.
 
 test: $(DEV)  ## all tests: no network, no GPU, no key
 	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+test-llm: $(DEV)  ## a real, very small LLM behind Vouch; skipped where its packages can't be installed
+	@$(MAKE) --silent $(REAL_LLM)/.venv/.installed || echo "The packages of $(REAL_LLM)/requirements.txt can't be installed here."
+	@$(BIN)/python -m pytest -m real_llm $(REAL_LLM)
 
 lint: $(DEV)
 	@$(BIN)/ruff check .
@@ -44,7 +49,7 @@ lock: $(DEV)  ## write the locks anew; the newest versions: make lock UPGRADE=--
 	@$(LOCK) $(UPGRADE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(CLIENTS)/.venv $(CLIENTS)/node_modules
+	rm -rf $(CLIENTS)/.venv $(CLIENTS)/node_modules $(REAL_LLM)/.venv
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist site
 
 index/manifest.json: | $(RUN)
@@ -68,6 +73,11 @@ $(DEV): $(RUN) requirements-dev.lock
 $(CLIENTS)/.venv/.installed: $(CLIENTS)/requirements.txt
 	@$(PYTHON) -m venv $(CLIENTS)/.venv
 	@$(CLIENTS)/.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(REAL_LLM)/.venv/.installed: $(REAL_LLM)/requirements.txt
+	@$(PYTHON) -m venv $(REAL_LLM)/.venv
+	@$(REAL_LLM)/.venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 --no-deps --requirement $<
 	@touch $@
 
 $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json

@@ -70,6 +70,7 @@ COMPOSING = {
     "proxy.__main__",
     "proxy.cli.compose",
     "proxy.cli.compose_checkers",
+    "proxy.cli.smollm2",
     "proxy.upstream.provider",
     "proxy.public",
     "evaluation.cached_llm",

@@ -115,11 +115,12 @@ def fault(text: str, asked: Asked) -> Fault | None:
     known = f"{asked.messages}\n{asked.draft}"
     if any(_new(pattern, text, known) for pattern in _NEVER_NEW):
         return "leaked"
-    said, allowed = _words(text), _words(known)
+    said = _words(text)
+    runs = {size: _runs(said, size) for size in {*_RUN.values(), *_COPY.values()}}
     for shown, longest in ((asked.instructions, _RUN), (asked.documents, _COPY)):
         for each in shown:
             size = longest[language_of(each)]
-            if not (_runs(said, size) & _runs(_words(each), size)) <= _runs(allowed, size):
+            if not _said_in(runs[size] & _runs(_words(each), size), known):
                 return "leaked"
     return "refused" if _REFUSAL.search(text) and not _REFUSAL.search(asked.draft) else None
 
@@ -141,8 +142,15 @@ def instructions_of(fields: Iterable[str]) -> tuple[str, ...]:
 
 def _new(pattern: re.Pattern[str], text: str, known: str) -> bool:
     """Whether the pattern matches something in the text that `known` doesn't contain."""
-    folded = known.casefold()
-    return any(match.group().casefold() not in folded for match in pattern.finditer(text))
+    matches = {match.group().casefold() for match in pattern.finditer(text)}
+    folded = known.casefold() if matches else ""
+    return any(match not in folded for match in matches)
+
+
+def _said_in(runs: set[tuple[str, ...]], known: str) -> bool:
+    """Whether the known text has all these runs of words."""
+    folded = f" {' '.join(_words(known))} " if runs else ""
+    return all(f" {' '.join(run)} " in folded for run in runs)
 
 
 def _words(text: str) -> tuple[str, ...]:

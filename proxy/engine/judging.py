@@ -119,6 +119,9 @@ def failures(findings: Iterable[Finding]) -> list[str]:
     return list(dict.fromkeys(filter(None, reasons)))
 
 
+_MAX_QUESTION_CHARS = 2_000
+
+
 def best(attempts: Sequence[Attempt], question: str = "") -> int:
     """The index of the attempt that tells the reader most that holds, the earliest of equals.
 
@@ -131,7 +134,9 @@ def best(attempts: Sequence[Attempt], question: str = "") -> int:
     CEG (section 3.4) takes the attempt with the fewest nonfactual claims, which a refusal has.
     """
     first, *others = (_worth(attempt) for attempt in attempts)
-    asked = [word for word in words(question) if word.content]
+    if not others:
+        return 0
+    asked = [word for word in words(question[:_MAX_QUESTION_CHARS]) if word.content]
     needed = _answered(asked, _supported(attempts[0]))
     eligible = [
         index

@@ -163,7 +163,7 @@ class ReplyStream:
                     first.append(event)
                     if not isinstance(event, CheckedText):
                         continue
-                    if fault(event.text[len(prefix.text) :], asked) is not None:
+                    if await asyncio.to_thread(fault, event.text[len(prefix.text) :], asked):
                         return [], "leaked", "the answer repeats the prompt, talks about it, or refuses"
                     new = event.findings[len(prefix.findings) :]
                     judged = [finding for finding in new if finding.verdict is not Verdict.NOT_CHECKABLE]

