@@ -30,6 +30,12 @@ class CheckerChoice(StrEnum):
     CASCADE = "cascade"
 
 
+class LLMChoice(StrEnum):
+    """The values of `vouch demo --llm`."""
+
+    SMOLLM2 = "smollm2"
+
+
 app = typer.Typer(
     name="vouch",
     no_args_is_help=True,
@@ -214,6 +220,10 @@ def demo(
     question: Annotated[
         str | None, typer.Argument(help="The question to ask. Default: one that the example corpus answers.")
     ] = None,
+    llm: Annotated[
+        LLMChoice | None,
+        typer.Option(help="Let a real language model answer: `smollm2`, if its packages are installed."),
+    ] = None,
 ) -> None:
     """Show Vouch at work: index the example corpus, serve it, ask a question, print the cited reply.
 
@@ -222,7 +232,7 @@ def demo(
     """
     from proxy.cli import demo as command
 
-    command.run(question)
+    command.run(question, llm=llm and str(llm))
 
 
 @app.command("config")

@@ -22,6 +22,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from proxy.cli import index as index_command
+from proxy.cli import smollm2
 from proxy.cli.check import reference_line
 from proxy.errors import ConfigError, VouchError
 
@@ -29,6 +30,11 @@ QUESTION = "How tall is the Eiffel Tower, and when was it completed?"
 MODEL = "vouch/demo"
 HOLD = {0: "every claim holds", 1: "one claim did not hold"}
 MANY = "several claims did not hold"
+ABOUT = {
+    True: "{model} answers from the corpus and plants one error in its draft.",
+    False: "{model} is a real, very small language model: it makes up much of what it says.",
+}
+"""By whether an error is planted."""
 START_SECONDS = 60
 ANSWER_SECONDS = 60
 
@@ -37,28 +43,44 @@ class DemoError(VouchError):
     """The demo failed: no server, no answer, or no correction to show."""
 
 
-def run(question: str | None, console: Console | None = None) -> None:
-    """Indexes, serves, asks, prints. Raises `DemoError` if the planted error is not found and corrected."""
+def run(question: str | None, console: Console | None = None, llm: str | None = None) -> None:
+    """Indexes, serves, asks, prints. Raises `DemoError` if the planted error is not found and corrected.
+
+    With `llm` a real model answers, which plants nothing: what Vouch finds in its answer is shown, whatever
+    it is. Raises `ConfigError` where that model is not installed.
+    """
     question = question or QUESTION
     console = console or Console(highlight=False, soft_wrap=True)
+    with contextlib.ExitStack() as stack:
+        options = ["--model", MODEL]
+        if llm is not None:
+            if smollm2.model_file() is None:
+                raise ConfigError(f"{llm} is not installed: {smollm2.INSTALL}")
+            options = ["--model", f"openai/{smollm2.NAME}", "--api-key", "none"]
+            options += ["--api-base", stack.enter_context(llm_server())]
+        _show(question, console, options, planted=llm is None)
+
+
+def _show(question: str, console: Console, options: list[str], *, planted: bool) -> None:
+    model = MODEL if planted else smollm2.NAME
     with tempfile.TemporaryDirectory(prefix="vouch-demo-") as folder:
         index = Path(folder) / "index"
         console.print(Rule("1. Index the example corpus", align="left"))
         index_command.run([str(corpus())], None, {"index": {"path": str(index)}}, strict=True)
         console.print(Rule("2. Serve it", align="left"))
-        with server(index, "--model", MODEL) as base_url:
+        with server(index, *options) as base_url:
             console.print(f"An OpenAI-compatible server listens on {base_url}")
             console.print(Rule("3. Ask, through the OpenAI SDK, streaming", align="left"))
-            console.print(
-                Text(f"({MODEL} answers from the corpus and plants one error in its draft.)", "dim")
-            )
+            console.print(Text(f"({ABOUT[planted].format(model=model)})", "dim"))
             console.print(Text("You: ", "bold") + Text(question))
-            finish = ask(Typewriter(console), base_url, question)
+            finish = ask(Typewriter(console), base_url, question, model)
     console.print("\n")
     for reference in finish["references"]:
         console.print(reference_line(reference))
     console.print(Rule("4. What happened", align="left"))
     trace(console, finish["verification"])
+    if planted:
+        require_mended(console, finish["verification"])
 
 
 def corpus() -> Path:
@@ -90,6 +112,18 @@ def server(index: Path, *options: str) -> Iterator[str]:
             process.terminate()
 
 
+@contextlib.contextmanager
+def llm_server() -> Iterator[str]:
+    """The model's own server in a process of its own. Yields its base URL."""
+    command = [sys.executable, smollm2.__file__]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            yield _base_url(process)
+        finally:
+            process.kill()
+
+
 def _base_url(process: subprocess.Popen[str]) -> str:
     for line in process.stdout or ():
         if address := re.search(r"http://\S+", line):
@@ -117,15 +151,15 @@ class Typewriter:
                 self._column += cell_len(word)
 
 
-def ask(screen: Typewriter, base_url: str, question: str) -> dict[str, Any]:
+def ask(screen: Typewriter, base_url: str, question: str, model: str = MODEL) -> dict[str, Any]:
     """Prints the reply as it comes. Returns the fields that Vouch adds to the finish chunk."""
     client = OpenAI(base_url=base_url, api_key="none", timeout=ANSWER_SECONDS)
     finish: dict[str, Any] = {}
-    screen.write(f"{MODEL}: ", "bold")
+    screen.write(f"{model}: ", "bold")
     try:
         chunk: ChatCompletionChunk
         for chunk in client.chat.completions.create(
-            model=MODEL, messages=[{"role": "user", "content": question}], stream=True
+            model=model, messages=[{"role": "user", "content": question}], stream=True
         ):
             for choice in chunk.choices:
                 screen.write(choice.delta.content or "")
@@ -150,6 +184,13 @@ def trace(console: Console, verification: dict[str, Any]) -> None:
                 console.print(Text(f"  against {evidence['title']}: ", "dim") + Text(f"“{quote}”", "green"))
             if claim["reason"]:
                 console.print(Text(f"  because {claim['reason']}", "dim"))
+    for step in verification["correction"]:
+        asked = f"asked for {step['asked_for']}: {step['result'].replace('_', ' ')}"
+        console.print(Text(f"Correction {step['round']}, {asked}", "dim"))
+
+
+def require_mended(console: Console, verification: dict[str, Any]) -> None:
+    """Says that the planted error was corrected. Raises `DemoError` if it was not."""
     first, last = verification["attempts"][0], verification["attempts"][verification["best"]]
     if not first["nonfactual"] or last["nonfactual"]:
         raise DemoError("The planted error was not caught and mended for this question. Try another.")
