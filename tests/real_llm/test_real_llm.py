@@ -28,6 +28,7 @@ from tests.serving import serving
 
 HERE = Path(__file__).parent
 PYTHON = HERE / ".venv" / "bin" / "python"
+INSTALLED = HERE / ".venv" / ".installed"
 QUESTIONS: list[str] = json.loads((HERE / "questions.json").read_text("utf-8"))
 SECONDS = float(os.environ.get("REAL_LLM_SECONDS", "120"))
 """For the questions of the last test; at least three are asked."""
@@ -36,7 +37,9 @@ TOKENS = 80
 pytestmark = [
     pytest.mark.real_llm,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not PYTHON.exists(), reason="the model is not installed: make test-llm installs it"),
+    pytest.mark.skipif(
+        not INSTALLED.exists(), reason="the model is not installed: make test-llm installs it"
+    ),
 ]
 
 RESULTS = {"helped", "not_better", "unreadable", "leaked", "timeout", "upstream_error"}
