@@ -1,12 +1,6 @@
-"""How the built-in checker is made: data, rule-made rows, features, regression, calibration, export.
+"""How the checker's weights are made: `python -m training make --size small --data DIR --run FOLDER`.
 
-Nothing in `proxy` or `evaluation` imports this package. It needs scikit-learn and PEFT:
-`pip install 'vouch[training]'`.
+    sources -> plan -> fit -> calibrate -> export
+
+`recipes` has every choice of both sizes. `repc` and `augment` are commands of their own.
 """
-
-from importlib.util import find_spec
-
-if missing := [name for name in ("sklearn", "peft") if find_spec(name) is None]:
-    raise ModuleNotFoundError(
-        f"Training needs {' and '.join(missing)}, not installed here: pip install 'vouch[training]'"
-    )

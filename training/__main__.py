@@ -1,64 +1,123 @@
-"""The command line: `python -m training STEP --data DIR --run FOLDER`."""
+"""The command line: `python -m training STEP --size SIZE --data DIR --run FOLDER`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
-from proxy.checkers.builtin.nli import BASES
+from proxy.checkers.nli.weights import Size, device_of, packaged
 from proxy.errors import VouchError
-from proxy.types import LANGUAGES
-from training.steps import augment, calibrate, data, export, fit, make, report, tune
+from training.base_models import find_base
+from training.calibrate import calibrate
+from training.export import export
+from training.fit import fit
+from training.measure import print_figures
+from training.plan import make_plan
+from training.recipes import RECIPES, Recipe
+from training.run import Run, open_run
+from training.sources import generate_files
 
-STEPS: Mapping[str, tuple[Callable[[argparse.Namespace], None], str]] = {
-    "data": (data, "labelled rows, with what the NLI model reads of their evidence"),
-    "augment": (augment, "rows made by rule, likewise"),
-    "fit": (fit, "the NLI model: a LoRA adapter and a head"),
-    "tune": (tune, "the same with minimal pairs, and without each fold of them"),
-    "calibrate": (calibrate, "overlap and NLI model as one calibrated model"),
-    "make": (make, "all of these, one after the other; what is done already is not done again"),
-    "export": (export, "puts what was made into the package"),
-    "report": (report, "the figures of what was made"),
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What all steps are given."""
+
+    options: argparse.Namespace
+    recipe: Recipe
+    run: Run
+    base: Path
+
+
+def _plan(work: _Work) -> None:
+    generate_files(work.run, work.recipe.settings.seed)
+    make_plan(work.recipe, work.base, work.options.data, work.run)
+
+
+def _fit(work: _Work) -> None:
+    device = device_of(work.options.device)
+    fit(work.run, work.base, work.recipe.settings, cool_down=work.options.cool_down, device=device)
+
+
+def _calibrate(work: _Work) -> None:
+    calibrate(work.recipe, work.base, work.options.data, work.run)
+
+
+def _export(work: _Work) -> None:
+    export(work.recipe, work.base, work.run, work.options.out or packaged(work.recipe.size))
+
+
+def _measure(work: _Work) -> None:
+    print_figures(work.recipe, work.base, work.options.data, work.run, work.options.limit)
+
+
+def _make(work: _Work) -> None:
+    for step in (_plan, _fit, _calibrate, _export):
+        step(work)
+
+
+STEPS: Mapping[str, tuple[Callable[[_Work], None], str]] = {
+    "make": (_make, "everything from the base model to the packaged weights, or what is left of it"),
+    "plan": (_plan, "which rows are learnt, in which order"),
+    "fit": (_fit, "trains the adapter and the head, or goes on"),
+    "calibrate": (_calibrate, "probabilities and thresholds, on rows that are not learnt"),
+    "export": (_export, "puts the weights into the package"),
+    "measure": (_measure, "prints the figures of the trained weights"),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command. Returns the exit status: 2 for what the caller can mend, 130 when it was interrupted."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training", description="Makes the built-in checker, step by step."
-    )
-    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
-    for name, (_, text) in STEPS.items():
-        add_arguments(steps.add_parser(name, help=text, description=text))
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
+    recipe = RECIPES[options.size]
+    given = {
+        name: value
+        for name, value in (("total_rows", options.rows), ("workers", options.workers))
+        if value is not None
+    }
+    recipe = replace(recipe, settings=replace(recipe.settings, **given))
     try:
-        STEPS[options.step][0](options)
+        run = open_run(options.run)
+        STEPS[options.step][0](_Work(options, recipe, run, find_base(recipe, run)))
     except VouchError as error:
         sys.stderr.write(f"Error: {error.message}\n")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("Stopped. The same command goes on from here.\n")
+        sys.stderr.write("Stopped. The same command goes on from the last checkpoint.\n")
         return 130
     return 0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What all steps take."""
-    parser.add_argument("--data", type=Path, required=True, help="folder with train/, dev/, corpora/, ...")
-    parser.add_argument("--run", type=Path, required=True, help="folder for what the steps leave")
-    parser.add_argument("--language", choices=LANGUAGES, help="only that one (default: all)")
-    parser.add_argument("--base", default=BASES["en"], help="model to fit: name, hub id or folder")
-    parser.add_argument("--chinese-base", default=BASES["zh"], help="the same of the Chinese one")
-    fitting = parser.add_argument_group("fitting")
-    fitting.add_argument("--rank", type=int, help="of the adapter (default 32, Chinese 16; the papers' is 8)")
-    fitting.add_argument("--alpha", type=float, help="default 64, Chinese 32; the papers' is 32")
-    fitting.add_argument("--dropout", type=float, help="default 0; the papers' is 0.1")
-    fitting.add_argument("--targets", nargs="+", help="the layers that get one (default: all linear ones)")
-    fitting.add_argument("--rate", type=float, help="learning rate (default 0.0005)")
-    fitting.add_argument("--epochs", type=int, help="default 2, Chinese 1")
-    fitting.add_argument("--seed", type=int, help="default 7")
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m training", description="Makes the checker's weights.")
+    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+    for name, (_, text) in STEPS.items():
+        step = steps.add_parser(name, help=text, description=text)
+        step.add_argument("--size", choices=get_args(Size), required=True, help="which weights")
+        step.add_argument("--data", type=Path, required=True, help="folder with train/ and dev/")
+        step.add_argument("--run", type=Path, required=True, help="folder for what the steps leave")
+        step.add_argument("--rows", type=_counted, help="rows to learn (default: the plan once)")
+        step.add_argument(
+            "--cool-down",
+            type=_counted,
+            metavar="ROWS",
+            help="let the learning rate fall now, over so many rows, and end",
+        )
+        step.add_argument("--workers", type=_counted, help="threads (default 2)")
+        step.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="cpu")
+        step.add_argument("--out", type=Path, help="where `export` writes (default: the package)")
+        step.add_argument("--limit", type=_counted, help="rows of each set that `measure` reads")
+    return parser
+
+
+def _counted(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return number
 
 
 if __name__ == "__main__":

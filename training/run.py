@@ -1,4 +1,4 @@
-"""A run: the folder for the results of the training steps, with a checksum of what each was made from."""
+"""A run: the folder of what the training steps leave, and its log."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import hashlib
 import json
 import logging
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from proxy.errors import VouchError
+
+PLAN, PLAN_MADE_OF = "plan.jsonl", "plan.json"
+CHECKPOINT = "checkpoint.pt"
+"""Of the part of a run that has the full learning rate: where a later run can go on."""
+COOLING = "cooling.pt"
+"""Of the part in which the learning rate falls."""
+TRAINED, TRAINED_STATE = "trained.safetensors", "trained.json"
+CALIBRATION = "calibration.json"
 
 
 class TrainingError(VouchError):
@@ -20,7 +28,7 @@ class TrainingError(VouchError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The folder of a run. A step's result has a stamp beside it: a checksum of all that it was made of."""
+    """The folder of a run."""
 
     folder: Path
 
@@ -29,20 +37,11 @@ class Run:
         return self.folder / name
 
     def needed(self, name: str, step: str) -> Path:
-        """The same of a file that an earlier step left. Raises `TrainingError` where it is missing."""
+        """The path of a file that an earlier step left. Raises `TrainingError` where it is missing."""
         path = self.path(name)
         if not path.exists():
             raise TrainingError(f"{path} is missing: do `python -m training {step}` first.")
         return path
-
-    def is_done(self, name: str, made_of: str) -> bool:
-        """Whether the result is there and was made of just that."""
-        stamp = self.path(f"{name}.stamp")
-        return self.path(name).exists() and stamp.exists() and stamp.read_text() == made_of
-
-    def done(self, name: str, made_of: str) -> None:
-        """Stamps a result."""
-        self.path(f"{name}.stamp").write_text(made_of)
 
 
 def open_run(folder: Path) -> Run:
@@ -68,39 +67,25 @@ def file_checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def checksum(*parts: object) -> str:
-    """SHA-256 over files (their content) and anything that JSON knows."""
-    digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, Path):
-            digest.update(bytes.fromhex(file_checksum(part)))
-        else:
-            digest.update(json.dumps(part, sort_keys=True, default=str).encode())
-    return digest.hexdigest()
+def read_json(path: Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Writes JSON Lines, whole or not at all; how many there were."""
-    part = path.with_name(path.name + ".part")
+def write_json(path: Path, content: Any) -> None:
+    """Writes a JSON file; a write that is cut short leaves the old one."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def write_lines(path: Path, rows: Iterable[Any]) -> int:
+    """Writes a JSON Lines file in the same way; returns how many lines it has."""
+    part = path.with_name(f"{path.name}.part")
     count = 0
-    with part.open("w", encoding="utf-8") as file:
+    with part.open("w", encoding="utf-8") as lines:
         for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     part.replace(path)
     return count
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The objects of a JSON Lines file. Raises `TrainingError` with the line that can't be read."""
-    rows = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrainingError(f"{path} can't be read: {error}.") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            rows.append(json.loads(line))
-        except ValueError as error:
-            raise TrainingError(f"{path}:{number} is no JSON: {error}.") from error
-    return rows

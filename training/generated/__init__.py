@@ -1,0 +1,1 @@
+"""Rows made from frames, in which a claim alone does not tell its label."""

@@ -1,0 +1,155 @@
+"""Every choice of both sizes: base model, data, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proxy.checkers.nli.weights import MPNET, Size
+from proxy.types import Language
+from training.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an adapter and its head are trained."""
+
+    seed: int = 20261123
+    window_tokens: int = 128
+    """Tokens of evidence, title included, that the model reads at once."""
+    hidden: int = 384
+    """Width of the head."""
+    rank: int = 32
+    alpha: float = 32.0
+    from_layer: int = 0
+    """Layers below have no adapter and need no backward pass."""
+    rate: float = 5e-4
+    head_rate: float = 1e-3
+    weight_decay: float = 0.01
+    warmup_steps: int = 40
+    least_rate: float = 0.05
+    """What is left of the learning rate at the end, as a share."""
+    decay: float = 0.2
+    """The share of the rows over which the learning rate falls, at the end."""
+    step_rows: int = 24
+    """Rows of one step of the optimizer, at least."""
+    batch_tokens: int = 640
+    """Padded tokens that a thread computes at once."""
+    clip: float = 1.0
+    ranking: float = 0.5
+    """Weight of the ranking loss."""
+    total_rows: int | None = None
+    """Rows to learn; None: the plan once."""
+    checkpoint_minutes: float = 5.0
+    workers: int = 2
+    """Threads, each of which computes on one core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How one size is made. `base` is what the manifest calls the base model."""
+
+    size: Size
+    base: str
+    plan: tuple[Source, ...]
+    calibration: Mapping[Language, tuple[Source, ...]]
+    measured: Mapping[Language, tuple[Source, ...]]
+    settings: Settings
+
+
+_APACHE, _MIT, _OWN = "Apache-2.0", "MIT", "own"
+_CAD, _FM2, _SCIFACT = "Apache-2.0, CC BY-SA 4.0", "Apache-2.0, CC BY-SA", "CC BY 4.0, ODC-By"
+_MNLI, _FEVER, _PAWS, _MED = "MultiNLI (OANC, CC)", "CC BY-SA 3.0", "free for any purpose", "CC BY-SA 4.0"
+
+_SMALL_PLAN = (
+    Source("train/cad_nli.jsonl", _CAD),
+    Source("train/mnli_clean.jsonl", _MNLI, 12_000),
+    Source("train/fever_clean.jsonl", _FEVER, 9_000),
+    Source("train/fm2_test.jsonl", _FM2, repeat=2),
+    Source("train/check_covid.jsonl", _MIT),
+    Source("train/scifact.jsonl", _SCIFACT),
+    Source("train/conjnli.jsonl", _MIT),
+    Source("train/med.jsonl", _MED, 1_500, start=0.05),
+    Source("train/paws_wiki.jsonl", _PAWS, start=0.05),
+    Source("train/cg2c_doc_clean.jsonl", _MIT, 1_000, start=0.05),
+    Source("train/summedits.jsonl", _APACHE, start=0.05),
+    Source("train/defacto.jsonl", _MIT, 2_000, start=0.05),
+    Source("train/bump.jsonl", _MIT, start=0.05),
+    Source("dev/attributionbench_dev.jsonl", _APACHE, repeat=2, unit=2, start=0.05),
+    Source("dev/citecheck_dev.jsonl", _MIT, repeat=4, start=0.05),
+    Source("train/uhgeval_zh.jsonl", _APACHE, 1_000, start=0.05),
+    Source("contrast/zh.jsonl", _OWN, repeat=5, start=0.05),
+    Source("contrast/en.jsonl", _OWN, repeat=4, start=0.05),
+    Source("generated/zh.jsonl", _OWN, start=0.05),
+    Source("generated/en.jsonl", _OWN, 6_000, start=0.05),
+)
+"""Both languages. What is nearest to citations is repeated, and begins when the head knows its task."""
+
+_BASE_PLAN = (
+    Source("train/cad_nli.jsonl", _CAD, 3_000),
+    Source("train/mnli_clean.jsonl", _MNLI, 3_000),
+    Source("train/fever_clean.jsonl", _FEVER, 2_500),
+    Source("train/fm2_test.jsonl", _FM2, start=0.05),
+    Source("train/check_covid.jsonl", _MIT, 500),
+    Source("train/scifact.jsonl", _SCIFACT, 300),
+    Source("train/conjnli.jsonl", _MIT, 300),
+    Source("train/paws_wiki.jsonl", _PAWS, 2_500, start=0.05),
+    Source("train/cg2c_doc_clean.jsonl", _MIT, 250, start=0.05),
+    Source("train/summedits.jsonl", _APACHE, 600, start=0.05),
+    Source("train/defacto.jsonl", _MIT, 500, start=0.05),
+    Source("train/bump.jsonl", _MIT, 300, start=0.05),
+    Source("dev/attributionbench_dev.jsonl", _APACHE, unit=2, start=0.05),
+    Source("contrast/en.jsonl", _OWN, repeat=2, start=0.05),
+    Source("generated/en.jsonl", _OWN, 4_000, start=0.05),
+)
+
+_CALIBRATION: Mapping[Language, tuple[Source, ...]] = {
+    "en": (
+        Source("train/fever_clean.jsonl", _FEVER, 100),
+        Source("train/mnli_clean.jsonl", _MNLI, 60),
+        Source("train/cad_nli.jsonl", _CAD, 60),
+        Source("train/paws_wiki.jsonl", _PAWS, 60),
+        Source("train/check_covid.jsonl", _MIT, 60),
+        Source("train/summedits.jsonl", _APACHE, 60),
+        Source("train/defacto.jsonl", _MIT, 60),
+        Source("train/fib_xsum.jsonl", "CC BY 4.0", 60),
+        Source("dev/attributionbench_dev.jsonl", _APACHE, 120),
+        Source("generated/en_fresh.jsonl", _OWN, 160),
+    ),
+    "zh": (
+        Source("train/uhgeval_zh.jsonl", _APACHE, 80),
+        Source("dev/citecheck_dev.jsonl", _MIT, 120),
+        Source("generated/zh_fresh.jsonl", _OWN, 160),
+    ),
+}
+"""As many rows as are wanted of each file; it gives fewer where the plan has nearly all of it."""
+
+_MEASURED: Mapping[Language, tuple[Source, ...]] = {
+    "en": (
+        Source("dev/attributionbench_dev.jsonl", _APACHE),
+        Source("dev/fm2_dev.jsonl", _FM2),
+        Source("dev/fever_symmetric_v02_dev.jsonl", _FEVER),
+        Source("dev/paws_wiki_dev.jsonl", _PAWS),
+        Source("dev/frank_val.jsonl", _MIT),
+    ),
+    "zh": (Source("dev/citecheck_dev.jsonl", _MIT),),
+}
+
+RECIPES: Mapping[Size, Recipe] = {
+    "small": Recipe(
+        "small",
+        "base_model",
+        _SMALL_PLAN,
+        _CALIBRATION,
+        _MEASURED,
+        Settings(rate=1e-3, step_rows=32, batch_tokens=1280),
+    ),
+    "base": Recipe(
+        "base",
+        MPNET,
+        _BASE_PLAN,
+        {"en": _CALIBRATION["en"]},
+        {"en": _MEASURED["en"]},
+        Settings(from_layer=2),
+    ),
+}

@@ -1,0 +1,147 @@
+"""The files that are learnt from: where they lie, their licences, their rows."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from evaluation.datasets import Row, read_lines
+from proxy.checkers.nli.model import LABELS
+from proxy.claims.context import needs_context, shortened
+from proxy.types import LANGUAGES, Pair
+from training.generated.generate import generated
+from training.run import Run, TrainingError, file_checksum, write_lines
+
+log = logging.getLogger(__name__)
+
+Part = Literal["learn", "calibrate", "measure"]
+
+PERMITTED = frozenset(
+    {
+        "Apache-2.0",
+        "Apache-2.0, CC BY-SA",
+        "Apache-2.0, CC BY-SA 4.0",
+        "CC BY 4.0",
+        "CC BY 4.0, ODC-By",
+        "CC BY-SA 3.0",
+        "CC BY-SA 4.0",
+        "MIT",
+        "MultiNLI (OANC, CC)",
+        "free for any purpose",
+        "own",
+    }
+)
+"""Licences under which weights that learnt from the data may be distributed. `own` is this project's data."""
+
+CONTRAST = Path(__file__).parent / "contrast"
+NOT_SUPPORTED = -1
+"""The class of a row whose source does not tell contradicted from unsupported."""
+_CLASSES = {
+    "supported": LABELS.index("entailment"),
+    "contradicted": LABELS.index("contradiction"),
+    "unsupported": LABELS.index("neutral"),
+    "not_supported": NOT_SUPPORTED,
+}
+_SHARED = ("dev/attributionbench_dev.jsonl", "dev/citecheck_dev.jsonl")
+"""Files of which a part is learnt, a part calibrates and a part is measured."""
+_LONGEST_QUESTION = 300
+DRAFTS, FRESH_DRAFTS = 2500, 200
+"""Pieces of evidence in the generated files: to learn from, and to calibrate on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of rows, and how it is drawn from.
+
+    `file` is relative to the data folder; files in `contrast/` come with the project, those in `generated/`
+    are made by the run.
+    """
+
+    file: str
+    licence: str
+    rows: int | None = None
+    """How many are drawn at least, in whole units; None: all of them."""
+    repeat: int = 1
+    """How often the plan has them, spread over its length."""
+    unit: int = 4
+    """Rows of one evidence that stay together at most."""
+    start: float = 0.0
+    """The share of the plan before which it has none of them."""
+
+    def path(self, data: Path, run: Run) -> Path:
+        """Where the file lies. Raises `TrainingError` where it does not."""
+        folder, _, name = self.file.partition("/")
+        roots = {"contrast": CONTRAST, "generated": run.path("generated")}
+        path = roots[folder] / name if folder in roots else data / self.file
+        if not path.is_file():
+            raise TrainingError(f"{path} is not there.")
+        return path
+
+    def described(self, path: Path, rows: int) -> dict[str, str | int]:
+        """What the manifest of the weights says about the file."""
+        return {
+            "file": self.file,
+            "rows": rows,
+            "repeat": self.repeat,
+            "licence": self.licence,
+            "sha256": file_checksum(path),
+        }
+
+
+class TrainingRow(Row):
+    """A labelled row that can be told from others."""
+
+    id: str
+    title: str = ""
+
+    @property
+    def label_class(self) -> int:
+        """The index in the model's `LABELS`, or `NOT_SUPPORTED`."""
+        return _CLASSES[self.label]
+
+    def pair(self) -> Pair:
+        """The row as the proxy would ask it: the question is context where the claim needs one, such as a
+        short answer, and is left out otherwise."""
+        pair = super().pair()
+        question = " ".join((self.question or "").split())
+        context = shortened(question, _LONGEST_QUESTION) if needs_context(self.claim) else ""
+        return replace(pair, title=pair.title or self.title, context=context, question="")
+
+
+def read_source(source: Source, path: Path, part: Part) -> list[TrainingRow]:
+    """The rows of a file; of one that is shared between learning and measuring, those of the part."""
+    rows = list(read_lines(path, TrainingRow))
+    if source.file in _SHARED:
+        rows = [row for row in rows if part_of(row.evidence) == part]
+    return rows
+
+
+def part_of(evidence: str) -> Part:
+    """What rows of that evidence are for: seven tenths to learn, one to calibrate, two to measure."""
+    tenth = int(hashlib.sha256(evidence.encode()).hexdigest(), 16) % 10
+    return "measure" if tenth < 2 else "calibrate" if tenth == 2 else "learn"
+
+
+def evidence_key(evidence: str) -> str:
+    """A short checksum of an evidence: what is calibrated on shares none with the plan."""
+    return hashlib.sha256(evidence.encode()).hexdigest()[:16]
+
+
+def generate_files(run: Run, seed: int, drafts: int = DRAFTS) -> None:
+    """Writes the generated rows of both languages into the run: those to learn from, and others to calibrate
+    on. Files that are there already are kept."""
+    folder = run.path("generated")
+    folder.mkdir(exist_ok=True)
+    for language in LANGUAGES:
+        for name, own_seed, count in (
+            (language, seed, drafts),
+            (f"{language}_fresh", seed + 1, min(drafts, FRESH_DRAFTS)),
+        ):
+            path = folder / f"{name}.jsonl"
+            if not path.exists():
+                log.info(
+                    "generate: %s has %d rows", path, write_lines(path, generated(language, count, own_seed))
+                )
