@@ -19,7 +19,7 @@ from training.measure import print_figures
 from training.plan import make_plan
 from training.recipes import RECIPES, Recipe
 from training.run import Run, open_run
-from training.sources import generate_files
+from training.training_data import generate_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from training.objective import log_odds
 from training.plan import Plan, read_plan
 from training.recipes import Recipe
 from training.run import CALIBRATION, TRAINED, Run, TrainingError, write_json
-from training.sources import Source, TrainingRow, evidence_key, read_source
+from training.training_data import Source, TrainingRow, evidence_key, read_source
 
 log = logging.getLogger(__name__)
 

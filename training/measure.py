@@ -3,43 +3,62 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from evaluation.contrast.data import FOLDER as CONTRAST_PAIRS
 from evaluation.datasets import Row, read_rows
-from evaluation.measurement import Measurement, as_markdown, judge, measure
+from evaluation.measurement import Judged, judge
+from evaluation.metrics import shown, three_way, three_way_codes, two_way
+from evaluation.output import table
 from proxy.checkers.nli.checker import NLIChecker
 from proxy.checkers.nli.weights import load
 from proxy.types import LANGUAGES, Language
 from training.export import export
 from training.recipes import Recipe
 from training.run import Run
-from training.sources import read_source
+from training.training_data import read_source
 
-_RESAMPLES = 1000
+_COLUMNS = ("accuracy", "balanced_accuracy", "auc", "ece")
+_CONTRADICTED = ("precision.contradicted", "recall.contradicted")
 
 
 def print_figures(recipe: Recipe, base: Path, data: Path, run: Run, limit: int | None = None) -> None:
-    """Prints the figures of all sets of a recipe as Markdown; of the first `limit` rows of each."""
-    folder = export(recipe, base, run, run.path("weights"))
-    loaded = load(folder, str(base))
+    """Prints the figures of all sets of a recipe as Markdown, of the first `limit` rows of each.
+
+    For 95% intervals, export the weights and use `python -m evaluation`.
+    """
+    loaded = load(export(recipe, base, run, run.path("weights")), str(base))
     checker = NLIChecker(dict.fromkeys(LANGUAGES, loaded))
 
-    async def measured() -> list[Measurement]:
-        figures = []
+    async def cells() -> list[list[str]]:
+        lines = []
         for language in recipe.measured:
             for name, rows in _sets(recipe, language, data, run):
                 few = rows[:limit]
                 judged = await judge(checker, (row.pair() for row in few), len(few), name)
-                figures.append(measure(name, [row.label for row in few], judged, _RESAMPLES))
-        return figures
+                lines.append([name, f"{len(few):,}", *_figures(few, judged)])
+        return lines
 
+    columns = ["file", "rows", *(name.replace("_", " ") for name in _COLUMNS)]
     try:
-        sys.stdout.write(as_markdown(asyncio.run(measured()), f"nli, {recipe.size}"))
+        lines = asyncio.run(cells())
     finally:
         checker.close()
+    sys.stdout.write(table([*columns, "precision, contradicted", "recall, contradicted"], lines))
+
+
+def _figures(rows: Sequence[Row], judged: Judged) -> list[str]:
+    supported = np.array([row.supported for row in rows], dtype=np.bool_)
+    figures = dict(two_way(supported, judged.called, judged.scores))
+    cells = [shown(figures[name]) for name in _COLUMNS]
+    codes = three_way_codes([row.label for row in rows], judged.verdicts)
+    contradicted = three_way(*codes) if codes else {}
+    return [*cells, *(shown(contradicted.get(name, math.nan)) for name in _CONTRADICTED)]
 
 
 def _sets(recipe: Recipe, language: Language, data: Path, run: Run) -> Iterator[tuple[str, list[Row]]]:

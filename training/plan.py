@@ -26,7 +26,7 @@ from training.run import (
     write_json,
     write_lines,
 )
-from training.sources import Source, TrainingRow, evidence_key, read_source
+from training.training_data import Source, TrainingRow, evidence_key, read_source
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proxy.checkers.nli.weights import MPNET, Size
 from proxy.types import Language
-from training.sources import Source
+from training.training_data import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from tests.training.toys import SETTINGS, toy_base, toy_recipe, toy_rows
 from training.calibrate import Scored, calibration_of, least_precise_share, unused_rows
 from training.plan import make_plan, read_plan
 from training.run import TrainingError, open_run
-from training.sources import Source
+from training.training_data import Source
 
 
 def scored(label: Label, log_odds: float, count: int, contradiction: float = 0.0) -> list[Scored]:

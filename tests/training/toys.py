@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel
 
 from training.recipes import Recipe, Settings
-from training.sources import Source
+from training.training_data import Source
 
 _TOWNS = "alder birch cedar elm fir ginkgo hazel juniper larch maple olive poplar rowan spruce willow".split()
 _WORDS = "the town of has mills truly never perhaps and a river . ?".split()

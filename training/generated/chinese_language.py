@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from training.generated.chinese_words import FIRMS, PEOPLE, PLACES, names
+from training.generated.chinese_names import FIRMS, PEOPLE, PLACES, names
 from training.generated.drafts import Draft, swapped
 
 

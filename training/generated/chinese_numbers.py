@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from training.generated.chinese_words import BUILDINGS, COUNTED, PEOPLE, PLACES, in_characters, with_myriads
+from training.generated.chinese_names import BUILDINGS, COUNTED, PEOPLE, PLACES, in_characters, with_myriads
 from training.generated.drafts import Draft, either_way, swapped
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from training.generated.drafts import Draft, capital, either_way, swapped
-from training.generated.english_words import BUILDINGS, COUNTED, FIRMS, LISTS, PEOPLE, PLACES, spoken
+from training.generated.english_names import BUILDINGS, COUNTED, FIRMS, LISTS, PEOPLE, PLACES, spoken
 
 
 def rounding(rng: Random) -> Draft:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from training.generated.drafts import Draft, capital, swapped
-from training.generated.english_words import FIRMS, GROUPS, PEOPLE, PLACES
+from training.generated.english_names import FIRMS, GROUPS, PEOPLE, PLACES
 
 _EVENTS = (
     # noun phrase of an event, clause in the past, -ing form

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from training.generated.drafts import Draft, capital, swapped
-from training.generated.english_words import FIRMS, PEOPLE, PLACES, names
+from training.generated.english_names import FIRMS, PEOPLE, PLACES, names
 
 _DEEDS = (
     ("build a second runway", "a second runway"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from training.generated.drafts import Claims, Draft, capital
-from training.generated.english_words import BUILDINGS, MONTHS, PEOPLE, PLACES, spoken
+from training.generated.english_names import BUILDINGS, MONTHS, PEOPLE, PLACES, spoken
 
 
 def durations(rng: Random) -> Draft:

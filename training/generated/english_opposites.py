@@ -6,7 +6,7 @@ import re
 from random import Random
 
 from training.generated.drafts import Draft, capital
-from training.generated.english_words import names
+from training.generated.english_names import names
 
 # A state said plainly, said with a negation word, said otherwise; and the reverse in the same three ways
 _STATES = (

@@ -9,14 +9,14 @@ from random import Random
 from proxy.types import Language
 from training.generated import (
     chinese_language,
+    chinese_names,
     chinese_numbers,
-    chinese_words,
     english_amounts,
     english_grammar,
     english_meaning,
     english_measures,
+    english_names,
     english_opposites,
-    english_words,
 )
 from training.generated.drafts import Draft, capital
 
@@ -57,7 +57,7 @@ GENERATORS: Mapping[Language, _Generators] = {
             english_meaning.scope,
             english_meaning.entity,
         ),
-        english_words.FILLERS,
+        english_names.FILLERS,
         " ",
     ),
     "zh": _Generators(
@@ -80,7 +80,7 @@ GENERATORS: Mapping[Language, _Generators] = {
             chinese_language.scope,
             chinese_language.entity,
         ),
-        chinese_words.FILLERS,
+        chinese_names.FILLERS,
         "",
     ),
 }
