@@ -177,7 +177,7 @@ def test_one_command_makes_the_weights(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setitem(RECIPES, "base", recipe)  # type: ignore[arg-type]
+    monkeypatch.setitem(RECIPES, "base", recipe)
     options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run"), "--rows", "800"]
     out = tmp_path / "weights"
     assert main(["make", *options, "--out", str(out)]) == 0
@@ -193,7 +193,7 @@ def test_a_step_says_what_must_come_before_it(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setitem(RECIPES, "base", recipe)  # type: ignore[arg-type]
+    monkeypatch.setitem(RECIPES, "base", recipe)
     options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run")]
     assert main(["fit", *options]) == 2
     assert "do `python -m training plan` first" in capsys.readouterr().err
