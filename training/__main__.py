@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from proxy.checkers.nli.weights import Size, device_of, packaged
+from proxy.checkers.nli.weights import Size, packaged
 from proxy.errors import VouchError
+from proxy.model_files import use_device
+from proxy.types import DeviceName
 from training.base_models import find_base
 from training.calibrate import calibrate
 from training.export import export
@@ -38,8 +40,7 @@ def _plan(work: _Work) -> None:
 
 
 def _fit(work: _Work) -> None:
-    device = device_of(work.options.device)
-    fit(work.run, work.base, work.recipe.settings, cool_down=work.options.cool_down, device=device)
+    fit(work.run, work.base, work.recipe.settings, cool_down=work.options.cool_down)
 
 
 def _calibrate(work: _Work) -> None:
@@ -80,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     recipe = replace(recipe, settings=replace(recipe.settings, **given))
     try:
+        use_device(options.device)
         run = open_run(options.run)
         STEPS[options.step][0](_Work(options, recipe, run, find_base(recipe, run)))
     except VouchError as error:
@@ -107,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
             help="let the learning rate fall now, over so many rows, and end",
         )
         step.add_argument("--workers", type=_counted, help="threads (default 2)")
-        step.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="cpu")
+        step.add_argument("--device", choices=get_args(DeviceName), default="cpu")
         step.add_argument("--out", type=Path, help="where `export` writes (default: the package)")
         step.add_argument("--limit", type=_counted, help="rows of each set that `measure` reads")
     return parser

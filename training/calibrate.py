@@ -22,7 +22,7 @@ from evaluation.datasets import Label
 from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_base, merge
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader, Window
 from proxy.checkers.nli.weights import Calibration
-from proxy.model_files import quiet
+from proxy.model_files import device, quiet
 from proxy.types import Language
 from training.objective import log_odds
 from training.plan import Plan, read_plan
@@ -72,7 +72,7 @@ def trained_model(recipe: Recipe, base: Path, run: Run) -> NLIModel:
     with quiet():
         model = load_base(base, recipe.settings.hidden)
     merge(model, load_file(run.needed(TRAINED, "fit")))
-    return model.eval().requires_grad_(False)
+    return model.eval().requires_grad_(False).to(device())
 
 
 def unused_rows(sources: Sequence[Source], plan: Plan, data: Path, run: Run) -> list[TrainingRow]:
@@ -164,6 +164,6 @@ def _batches(pairs: Sequence[TokenPair]) -> Iterator[Sequence[TokenPair]]:
 
 def _outputs(model: NLIModel, reader: Reader, pairs: Sequence[TokenPair]) -> list[tuple[float, float]]:
     with torch.inference_mode():
-        logits, _ = model(batch_of(pairs, reader.special))
+        logits, _ = model(batch_of(pairs, reader.special).to(device()))
     shares = (logits[:, 1] - logits[:, 2]).sigmoid()
     return list(zip(log_odds(logits).tolist(), shares.tolist(), strict=True))

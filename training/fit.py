@@ -22,6 +22,7 @@ from safetensors.torch import save_file
 
 from proxy.checkers.nli.model import NLIModel, SpecialTokens
 from proxy.checkers.nli.reader import Reader
+from proxy.model_files import device
 from training.lora import adapted, exported, restore, trained
 from training.micro_batches import MicroBatch, Unit, micro_batch, steps
 from training.objective import label_loss, log_odds, ranking_loss
@@ -84,7 +85,6 @@ def fit(
     settings: Settings,
     *,
     cool_down: int | None = None,
-    device: torch.device | None = None,
     watch: Watch | None = None,
 ) -> Path:
     """Trains, or goes on where the run was stopped; returns the file of the trained tensors.
@@ -97,7 +97,7 @@ def fit(
         TrainingError: there is no plan, or the checkpoint is of another plan or model.
     """
     plan = read_plan(run)
-    trainer = _Trainer(run, plan, base, settings, device or torch.device("cpu"), watch)
+    trainer = _Trainer(run, plan, base, settings, watch)
     total = settings.total_rows or plan.rows
     decay = max(1, round(total * settings.decay))
     trainer.restore(CHECKPOINT)
@@ -133,14 +133,13 @@ class _Trainer:
         plan: Plan,
         base: Path,
         settings: Settings,
-        device: torch.device,
         watch: Watch | None,
     ) -> None:
-        self._run, self._plan, self._settings, self._device = run, plan, settings, device
+        self._run, self._plan, self._settings, self._device = run, plan, settings, device()
         self._watch = watch
-        self._workers = settings.workers if device.type == "cpu" else 1
+        self._workers = settings.workers if self._device.type == "cpu" else 1
         self._special: SpecialTokens = Reader(base).special
-        self._model: NLIModel = adapted(base, settings).to(device)
+        self._model: NLIModel = adapted(base, settings).to(self._device)
         self._trained = trained(self._model)
         head = [tensor for name, tensor in self._trained.items() if name.startswith("head.")]
         layers = [tensor for name, tensor in self._trained.items() if not name.startswith("head.")]

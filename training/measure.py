@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.contrast.data import FOLDER as CONTRAST_PAIRS
+from evaluation.contrast.data import DEV
 from evaluation.datasets import Row, read_rows
 from evaluation.measurement import Judged, judge
 from evaluation.metrics import shown, three_way, three_way_codes, two_way
@@ -63,7 +63,8 @@ def _figures(rows: Sequence[Row], judged: Judged) -> list[str]:
 
 def _sets(recipe: Recipe, language: Language, data: Path, run: Run) -> Iterator[tuple[str, list[Row]]]:
     """Names and rows: the contrast pairs of the project, then the files of the recipe."""
-    pairs = CONTRAST_PAIRS / f"dev_{language}.jsonl"
-    yield pairs.name, list(read_rows(pairs))
+    for path in DEV:
+        if path.stem.endswith(f"_{language}"):
+            yield path.name, list(read_rows(path))
     for source in recipe.measured[language]:
         yield source.file, list(read_source(source, source.path(data, run), "measure"))
