@@ -14,10 +14,8 @@ from evaluation.contrast import command as contrast
 from evaluation.felm import command as felm
 from evaluation.halueval import command as halueval
 from evaluation.halueval_qa import command as halueval_qa
-from evaluation.made import command as made
 from evaluation.noise import command as noise
 from evaluation.refchecker import command as refchecker
-from evaluation.swaps import command as swaps
 from evaluation.wikibio import command as wikibio
 from evaluation.wikiretr import command as wikiretr
 from proxy.errors import VouchError
@@ -41,8 +39,6 @@ class Command(Protocol):
 _MODULES: tuple[Command, ...] = (
     checkers,
     contrast,
-    swaps,
-    made,
     noise,
     wikiretr,
     felm,

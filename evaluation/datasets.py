@@ -5,10 +5,8 @@ This is the one place where a labelled row becomes a `Pair`.
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -16,18 +14,13 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from proxy.errors import VouchError
-from proxy.text.language import language_of
-from proxy.text.sentences import sentence_spans
-from proxy.types import Language, Pair, Verdict
+from proxy.types import Pair
 
 Label = Literal["supported", "contradicted", "unsupported", "not_supported"]
 """`not_supported` where the source does not tell contradicted from unsupported."""
 
 _TITLE = re.compile(r"\A(?:\(meta data\) TITLE|Title): ([^\n]*)\n+")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_TENTHS = 10
-_TOLD_BY = 100
-"""Texts that the language of a corpus is told by."""
 
 
 class DataError(VouchError):
@@ -56,11 +49,6 @@ class Row(Line):
         """The two-way label."""
         return self.label == "supported"
 
-    @property
-    def verdict(self) -> Verdict | None:
-        """The right verdict; None where the source does not tell contradicted from unsupported."""
-        return None if self.label == "not_supported" else Verdict(self.label)
-
     def pair(self) -> Pair:
         """The row as the proxy would ask it: a title that leads the evidence is taken out of it."""
         match = _TITLE.match(self.evidence)
@@ -77,15 +65,6 @@ class CorpusRow(Line):
 
     title: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A passage of a corpus, cut into sentences."""
-
-    title: str
-    text: str
-    sentences: tuple[str, ...]
 
 
 AnyLine = TypeVar("AnyLine", bound=Line)
@@ -119,27 +98,6 @@ def read_lines(path: Path, kind: type[AnyLine]) -> Iterator[AnyLine]:
         raise DataError(f"{path} is empty: it must hold one JSON object a line.")
 
 
-Share = Literal["train", "calibrate", "measure"]
-_SHARES: Mapping[int, Share] = {0: "measure", 5: "calibrate"}
-
-
-def share_of(title: str) -> Share:
-    """What passages of that title are for: a tenth of all titles for measuring, another for calibrating, by
-    their SHA-256."""
-    tenth = int(hashlib.sha256(title.encode()).hexdigest(), 16) % _TENTHS
-    return _SHARES.get(tenth, "train")
-
-
-def held_out(title: str) -> bool:
-    """Whether passages of that title are for measuring only: nothing that is made has any of them."""
-    return share_of(title) == "measure"
-
-
-def language_among(texts: Sequence[str]) -> Language:
-    """The language of a corpus, told by its first texts."""
-    return language_of(" ".join(texts[:_TOLD_BY]))
-
-
 def explain(error: ValidationError) -> str:
     """The first thing wrong, with the key that it is in."""
     detail = error.errors(include_url=False)[0]
@@ -152,38 +110,3 @@ def _parsed(text: bytes, kind: type[AnyLine], place: str) -> AnyLine:
         return kind.model_validate_json(text)
     except ValidationError as error:
         raise DataError(f"{place}: {explain(error)}.") from None
-
-
-def passages_of(path: Path, *shares: Share) -> list[Passage]:
-    """The passages of a corpus whose articles are for that; other pages than articles are left out."""
-    return [
-        Passage(
-            row.title,
-            row.text,
-            tuple(row.text[start:end].strip() for start, end in sentence_spans(row.text)),
-        )
-        for row in read_corpus(path)
-        if _usable(row, shares)
-    ]
-
-
-def _usable(row: CorpusRow, shares: Sequence[Share]) -> bool:
-    return ":" not in row.title and share_of(row.title) in shares
-
-
-MadeLabel = Literal["supported", "contradicted", "unsupported"]
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A claim and its evidence, as a rule made them; `kind` names the rule.
-
-    `changed` are the words of the claim that are wrong by it, where that is known.
-    """
-
-    claim: str
-    evidence: str
-    label: MadeLabel
-    kind: str
-    title: str = ""
-    changed: str = ""

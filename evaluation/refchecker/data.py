@@ -178,7 +178,7 @@ def checked(questions: Sequence[Asked], judgements: Iterable[Verdict]) -> list[C
     """The responses with their claims' verdicts, out of those of all `pairs` in their order.
 
     A claim is supported where any passage supports it, else contradicted where any contradicts it (RefChecker
-    section 3.4); what a failed check leaves is decided as the proxy does it (`steps.judge.decide`).
+    section 3.4); what a failed check leaves is decided as the proxy does it (`proxy.engine.judging.decide`).
     """
     rest = iter(judgements)
     with_verdicts = []

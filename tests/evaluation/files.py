@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluation.datasets import held_out
 from tests.scripted_upstream import Upstream
 
 TOWNS = (
@@ -47,7 +46,7 @@ def town_rows(wrong: str = "not_supported") -> list[dict[str, str]]:
 
 
 def town_passages() -> list[dict[str, str]]:
-    """Passages of 60 titles, some of which are held out."""
+    """Passages of 60 titles."""
     return [
         {
             "title": f"{name} {place}",
@@ -58,8 +57,3 @@ def town_passages() -> list[dict[str, str]]:
         for at, name in enumerate(TOWNS)
         for place in ("bridge", "castle")
     ]
-
-
-def held_out_titles() -> set[str]:
-    """The titles of the passages that may be measured on."""
-    return {row["title"] for row in town_passages() if held_out(row["title"])}

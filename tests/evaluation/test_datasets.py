@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.datasets import DataError, Row, held_out, read_corpus, read_rows, share_of
-from proxy.types import Pair, Verdict
+from evaluation.datasets import DataError, Row, read_corpus, read_rows
+from proxy.types import Pair
 
 GOOD = '{"claim": "c", "evidence": "e", "label": "supported"}'
 
@@ -28,18 +28,12 @@ def test_a_title_elsewhere_is_evidence() -> None:
     assert row.pair() == Pair("c", "It spans it.\nTitle: Rialto")
 
 
-def test_labels_are_verdicts_where_they_are_three_way() -> None:
+def test_only_one_label_means_supported() -> None:
     rows = [
         Row.model_validate({"claim": "", "evidence": "", "label": label})
         for label in ("supported", "contradicted", "unsupported", "not_supported")
     ]
     assert [row.supported for row in rows] == [True, False, False, False]
-    assert [row.verdict for row in rows] == [
-        Verdict.SUPPORTED,
-        Verdict.CONTRADICTED,
-        Verdict.UNSUPPORTED,
-        None,
-    ]
 
 
 def test_rows_are_read_in_order_past_blank_lines_unknown_keys_and_a_byte_order_mark(tmp_path: Path) -> None:
@@ -78,12 +72,3 @@ def test_missing_and_empty_files_are_named(tmp_path: Path) -> None:
         list(read_rows(tmp_path))
     with pytest.raises(DataError, match=r"empty\.jsonl is empty"):
         list(read_corpus(write(tmp_path / "empty.jsonl", " \n\n")))
-
-
-def test_a_tenth_of_the_titles_is_held_out_another_is_for_calibration_and_always_the_same() -> None:
-    titles = [f"Title {n}" for n in range(4000)]
-    shares = [share_of(title) for title in titles]
-    assert 0.08 < shares.count("measure") / len(titles) < 0.12
-    assert 0.08 < shares.count("calibrate") / len(titles) < 0.12
-    assert [held_out(title) for title in titles] == [share == "measure" for share in shares]
-    assert [held_out(title) for title in ("Mars", "长城", "Venice", "Tea")] == [False, True, False, False]

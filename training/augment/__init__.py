@@ -1,5 +1,4 @@
 """More rows from fewer: altered by an LLM, then reviewed by a person.
 
 After CiteCheck (2025), section 2.2: supported statements whose evidence loses or changes one key segment.
-Rows made by rule are in `evaluation.made`.
 """

@@ -1,1 +1,0 @@
-"""Chinese claims made by rule."""

@@ -1,1 +1,0 @@
-"""English claims made by rule."""

@@ -1,1 +1,0 @@
-"""Sentences of a corpus with one detail exchanged."""
