@@ -5,29 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from proxy.checkers.batching import Batching, MicroBatcher
 from proxy.checkers.cache import Cached
-from proxy.checkers.cascade import Cascade, Step
+from proxy.checkers.cascade import Cascade, LocalChecker, Step
 from proxy.checkers.llm_checker import LLMChecker
 from proxy.config.checker_settings import NEEDED, CheckerName
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker
-
-
-class LocalChecker(Checker, Protocol):
-    """A checker that computes in this process, on a thread of its own."""
-
-    @property
-    def version(self) -> str:
-        """What its judgements depend on besides the pair."""
-        ...
-
-    def close(self) -> None:
-        """Ends the thread."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +117,19 @@ def _builtin(_: CheckerSettings) -> LocalChecker:
 
 
 def _nli(settings: CheckerSettings) -> LocalChecker:
-    from proxy.checkers.nli import NLIChecker
+    from proxy.checkers.builtin.builtin_checker import BuiltinChecker
+    from proxy.checkers.cascade import ByLanguage
+    from proxy.checkers.nli import NLIChecker, available, load, packaged
 
-    return NLIChecker.of_size(settings.nli.size, base_model=settings.nli.base_model)
+    options = settings.nli
+    small = load(packaged("small")) if available("small") or options.size == "small" else None
+    large = options.size == "base" or (
+        options.size == "auto" and (options.base_model is not None or small is None or available("base"))
+    )
+    english = load(packaged("base"), options.base_model) if large or small is None else small
+    if small is not None:
+        return NLIChecker({"en": english, "zh": small})
+    return ByLanguage({"en": NLIChecker({"en": english}), "zh": BuiltinChecker()})
 
 
 def _cross_encoder(settings: CheckerSettings) -> LocalChecker:

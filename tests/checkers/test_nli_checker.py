@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import BertTokenizerFast
 
+from proxy.checkers.cascade import ByLanguage
 from proxy.checkers.nli import NLIChecker, load
 from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_base
 from proxy.checkers.nli.packed import PACKED, packed, read_packed
@@ -211,6 +212,18 @@ async def test_a_caller_that_goes_away_leaves_nothing_waiting(checker: NLIChecke
         await task
     (judgement,) = await asyncio.wait_for(checker.check([Pair("the tower is tall", TOWER)]), 10)
     assert judgement.verdict is not Verdict.UNVERIFIED
+
+
+async def test_each_language_has_its_checker_and_no_model_supports_nothing(loaded: Loaded) -> None:
+    english, chinese = NLIChecker({"en": loaded}), NLIChecker({"zh": loaded})
+    both = ByLanguage({"en": english, "zh": chinese})
+    pairs = [Pair("the tower is tall", TOWER), Pair("这座塔很高", TOWER), Pair("it is old", TOWER)]
+    judged = await both.check(pairs)
+    own = [*await english.check(pairs[::2]), *await chinese.check(pairs[1:2])]
+    assert [one.score for one in judged] == [own[0].score, own[2].score, own[1].score]
+    (none,) = await english.check(pairs[1:2])
+    assert (none.verdict, none.score) == (Verdict.UNVERIFIED, 0.0)
+    both.close()
 
 
 def test_packed_weights_are_read_back_within_half_a_step(tmp_path: Path) -> None:

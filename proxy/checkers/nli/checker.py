@@ -9,17 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 
 from proxy.checkers.nli.model import TokenPair, batch_of
 from proxy.checkers.nli.reader import ClaimTooLongError, Window
-from proxy.checkers.nli.weights import Calibration, Loaded, available, load, packaged
+from proxy.checkers.nli.weights import Calibration, Loaded
 from proxy.model_files import device
 from proxy.text.language import language_of
 from proxy.text.words import words
-from proxy.types import LANGUAGES, Judgement, Language, Page, Pair, Verdict
+from proxy.types import Judgement, Language, Page, Pair, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -60,42 +59,25 @@ class NLIChecker:
 
     Args:
         models: by the language of the claim.
-        workers: threads, each of which computes whole batches on one core.
+        workers: threads, each of which computes whole batches on one core; None: as torch has, four at most.
     """
 
-    def __init__(self, models: Mapping[Language, Loaded], workers: int = 2) -> None:
+    def __init__(self, models: Mapping[Language, Loaded], workers: int | None = None) -> None:
         self._models = dict(models)
         self._device = device()
         for loaded in self._models.values():
             loaded.model.to(self._device)
         self._tokens = _BATCH_TOKENS.get(self._device.type, _GPU_BATCH_TOKENS)
-        self._threads = ThreadPoolExecutor(workers, "nli-checker", initializer=_one_core)
-
-    @classmethod
-    def of_size(
-        cls,
-        size: Literal["auto", "small", "base"] = "auto",
-        *,
-        base_model: str | None = None,
-    ) -> NLIChecker:
-        """The checker with the packaged weights of a size.
-
-        `small` reads both languages with one small model. `base` reads English with a larger one, Chinese
-        with the small one; `auto` is `base` where its base model is installed. `base_model` names another
-        place of that: a folder or a hub id.
-
-        Raises:
-            ConfigError: a file is missing or broken, or the base model is not installed.
-        """
-        small = load(packaged("small"))
-        large = size == "base" or (size == "auto" and (base_model is not None or available("base")))
-        english = load(packaged("base"), base_model) if large else small
-        return cls({"en": english, "zh": small}, workers=min(torch.get_num_threads(), _MOST_WORKERS))
+        self._threads = ThreadPoolExecutor(
+            workers or min(torch.get_num_threads(), _MOST_WORKERS), "nli-checker", initializer=_one_core
+        )
 
     @property
     def version(self) -> str:
         """A checksum of the weights, for caches."""
-        return "-".join(["nli", *(self._models[language].version for language in LANGUAGES)])
+        return "-".join(
+            ["nli", *(f"{language}:{self._models[language].version}" for language in self._models)]
+        )
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. What still waits when the caller goes away is dropped."""
@@ -106,7 +88,7 @@ class NLIChecker:
             read += await loop.run_in_executor(self._threads, self._read, few)
         jobs = [
             (language, batch)
-            for language in LANGUAGES
+            for language in self._models
             for batch in _batches(
                 [
                     (index, number, window.tokens)
@@ -148,6 +130,10 @@ class NLIChecker:
         """The pair's windows, or its judgement where there is nothing to read. The border: a text that we
         stumble over leaves its own pair UNVERIFIED."""
         language = language_of(pair.claim)
+        if language not in self._models:
+            return language, Judgement(
+                Verdict.UNVERIFIED, reason=f"there is no model for language {language}"
+            )
         try:
             windows = self._models[language].reader.read(pair)
         except ClaimTooLongError as error:
