@@ -21,21 +21,26 @@ RetrievalMode = Literal["dense", "lexical", "hybrid"]
 CitationStyle = Literal["brackets", "markdown", "none"]
 Granularity = Literal["sentence", "sub_sentence", "triplet"]
 Aggregation = Literal["strict", "soft", "major"]
-EvidenceSource = Literal["corpus", "request", "both"]
+EvidenceSource = Literal["auto", "corpus", "request", "both"]
 RegenerationMode = Literal["whole", "claims"]
 OnUnsupported = Literal["keep", "mark", "drop"]
 UpstreamCitations = Literal["replace", "verify", "merge"]
 ReplyFormat = Literal["markdown", "json"]
 StreamMode = Literal["auto", "sentence", "buffer", "passthrough"]
 Correction = Literal["none", "prefix"]
+PresetName = Literal["reader", "strict", "report", "papers"]
 ProfileName = Literal["openai", "perplexity", "open_webui", "markdown", "none"]
 PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
 Status = Literal["ok", "partial", "skipped"]
 CorrectionKind = Literal["whole", "claims", "sentences", "continuation", "quote"]
 CorrectionResult = Literal["helped", "not_better", "unreadable", "leaked", "timeout", "upstream_error"]
+NoticePlace = Literal["none", "text", "event"]
 NLILabel = Literal["entailment", "neutral", "contradiction"]
 Precision = Literal["auto", "bf16", "fp32"]
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
+
+WARNING = " ⚠️"
+"""The warning marker where none is configured. Screen readers say "warning"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +353,15 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Task:
+    """What a chat UI asks the model for to use itself: `name` is "a title for the chat", say. `as_json` says
+    whether it wants JSON; otherwise it wants a few words."""
+
+    name: str
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One draft of the loop with its findings, in the order of the draft."""
 
@@ -358,11 +372,15 @@ class Attempt:
     """Why some or all claims could not be checked."""
     malformed: int = 0
     """How many outputs of the extractor could not be parsed."""
+    task: str = ""
+    """What the request asked for, where the reply stays unchecked for that (a title for the chat, say)."""
 
     @property
     def status(self) -> Status:
         """`ok`: every checkable claim was checked; `skipped`: none was; `partial`: some were."""
         verdicts = {finding.verdict for finding in self.findings}
+        if self.task:
+            return "skipped"
         if Verdict.UNVERIFIED not in verdicts:
             return "ok"
         return "partial" if verdicts - {Verdict.UNVERIFIED, Verdict.NOT_CHECKABLE} else "skipped"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from proxy.citations.markers import marks
+from proxy.citations.notice import notice_span
 from proxy.claims.segment import segment
 from proxy.text.markdown import Span, blocks
 
@@ -82,7 +83,8 @@ _RETURN = re.compile(r"\r(?=\n)")
 
 
 def bare(parts: Sequence[str], warnings: Sequence[str] = ()) -> list[str]:
-    """The parts of one text without what Vouch added: warning markers behind claims, the footer, markers.
+    """The parts of one text without what Vouch added: warning markers behind claims, the footer, the notice,
+    citation markers.
 
     Nothing else changes: a client's own edits (line ends, white space at the end) stay. A text in one part,
     as it was sent, becomes the draft again, byte for byte, unless the draft itself has a warning marker
@@ -114,6 +116,10 @@ def _added_spans(text: str, warnings: Sequence[str]) -> list[Span]:
     if end is not None:
         spans = _with(spans, [end])
         remaining = remaining[: end[0]]
+    said = notice_span(remaining, warnings)
+    if said is not None:
+        spans = _with(spans, [said])
+        remaining = remaining[: said[0]]
     return _with(spans, [(run.start, run.end) for run in marks(remaining)])
 
 

@@ -15,9 +15,6 @@ from urllib.parse import quote, urlsplit
 from proxy.claims.segment import segment
 from proxy.types import CitationStyle, Evidence, Finding, Passage
 
-WARNING = "[?]"
-"""The warning marker where none is configured."""
-
 
 def strip_warning(text: str, warning: str) -> str:
     """The text without the warning markers right behind its claims; elsewhere they are part of the text.

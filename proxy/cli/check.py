@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ async def check(parts: AppContext, settings: Settings, text: str, question: str)
     finally:
         await parts.close()
     rendering = asked.rendering(sources, lambda passage: f"/v1/references/{passage.id}")
-    return choice(Outcome((attempt,), 0), rendering)
+    return choice(Outcome((attempt,), 0), replace(rendering, notice="none"))
 
 
 def show(console: Console, checked: Choice) -> None:

@@ -13,6 +13,7 @@ from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.cli.compose_checkers import Checkers, load_checkers
 from proxy.config.checker_settings import CheckerName
+from proxy.config.presets import PRESETS
 from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
@@ -103,17 +104,31 @@ def compose(settings: Settings) -> AppContext:
 
 def require_agreement(settings: Settings) -> None:
     """Raises `ConfigError` where the ways to stream and to correct that are configured exclude each other."""
-    modes = [settings.streaming.mode, *(one.stream_mode for one in settings.upstreams if one.stream_mode)]
-    for mode in modes:
-        reason = contradiction(
-            mode,
-            settings.streaming.correction,
-            settings.regeneration.on_unsupported,
-            fail_closed=settings.verification.fail_closed,
-        )
+    preset, streaming, regeneration = PRESETS[settings.preset], settings.streaming, settings.regeneration
+    closed = settings.verification.fail_closed
+    dropping = (regeneration.on_unsupported or preset.on_unsupported) == "drop"
+    fail_closed = preset.fail_closed if closed is None else closed
+    reasons = [
+        contradiction(
+            streaming.mode or preset.stream_mode,
+            streaming.correction or "none",
+            regeneration.on_unsupported or ("drop" if dropping else "keep"),
+            fail_closed=fail_closed,
+            rounds=regeneration.max_rounds,
+            marked=bool(settings.citation.notice),
+        ),
+        *(
+            contradiction(
+                upstream.stream_mode, "none", "drop" if dropping else "keep", fail_closed=fail_closed
+            )
+            for upstream in settings.upstreams
+            if upstream.stream_mode is not None
+        ),
+    ]
+    for reason in reasons:
         if reason:
             raise ConfigError(
-                f"streaming, regeneration and verification contradict each other: {reason}.",
+                f"preset, streaming, regeneration and verification contradict each other: {reason}.",
                 param="streaming.mode",
             )
 

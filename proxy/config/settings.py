@@ -8,6 +8,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from proxy.config.checker_settings import Checker, Section
 from proxy.types import (
+    WARNING,
     Aggregation,
     CitationStyle,
     Correction,
@@ -16,6 +17,7 @@ from proxy.types import (
     Granularity,
     OnUnsupported,
     Precision,
+    PresetName,
     ProfileName,
     RegenerationMode,
     RetrievalMode,
@@ -107,7 +109,7 @@ class Claims(Section):
 class Retrieval(Section):
     """How passages are found for a claim."""
 
-    evidence: EvidenceSource = "corpus"
+    evidence: EvidenceSource = "auto"
     mode: RetrievalMode = "hybrid"
     top_k: int = Field(5, ge=1, le=100)
     threshold: float | Literal["auto"] = "auto"
@@ -115,20 +117,21 @@ class Retrieval(Section):
 
 
 class Regeneration(Section):
-    """How a reply with nonfactual claims is corrected (CEG, section 3.4)."""
+    """How a reply with nonfactual claims is corrected (CEG, section 3.4). None: as the preset says."""
 
-    max_rounds: int = Field(1, ge=0, le=10)
-    mode: RegenerationMode = "whole"
-    on_unsupported: OnUnsupported = "keep"
-    fallback: bool = True
+    max_rounds: int | None = Field(None, ge=0, le=10)
+    mode: RegenerationMode | None = None
+    on_unsupported: OnUnsupported | None = None
+    fallback: bool | None = None
     quote: bool = False
 
 
 class Streaming(Section):
-    """When the text of a streamed reply is sent, and whether it is corrected while it is written."""
+    """When the text of a streamed reply is sent, and whether it is corrected while it is written. None: as
+    the preset says."""
 
-    mode: StreamMode = "auto"
-    correction: Correction = "none"
+    mode: StreamMode | None = None
+    correction: Correction | None = None
     progress: bool = False
 
 
@@ -137,7 +140,8 @@ class Verification(Section):
 
     deadline: float = Field(60.0, gt=0)
     max_claims: int = Field(500, ge=1)
-    fail_closed: bool = False
+    fail_closed: bool | None = None
+    skip_tasks: bool = True
 
 
 class Citation(Section):
@@ -146,7 +150,8 @@ class Citation(Section):
     profile: ProfileName = "openai"
     style: CitationStyle | Literal["auto"] = "auto"
     upstream: UpstreamCitations = "replace"
-    mark_nonfactual: str = Field("", max_length=64)
+    mark_nonfactual: str = Field(WARNING, max_length=64)
+    notice: bool | None = None
 
 
 DEFAULT_UPSTREAMS = (Upstream(model="vouch/extractive"), Upstream(model="vouch/demo"))
@@ -155,6 +160,7 @@ DEFAULT_UPSTREAMS = (Upstream(model="vouch/extractive"), Upstream(model="vouch/d
 class Settings(Section):
     """All settings, by section."""
 
+    preset: PresetName = "reader"
     server: Server = Server()
     upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
     index: Index = Index()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from proxy.aio import together
+from proxy.citations.notice import nothing_left
 from proxy.correction import continuation, reprompt, rewrite, single
 from proxy.correction.leaks import Asked, Fault, asked_with, fault, without_preamble
 from proxy.correction.single import MAX_SENTENCES, complete_sentence, quoted, read_sentence
@@ -33,6 +34,7 @@ from proxy.types import (
     RegenerationMode,
     Reply,
     ReplyFormat,
+    Task,
     Usage,
     Verdict,
 )
@@ -51,7 +53,8 @@ class Options:
     `deadline` is in seconds and covers everything after the first draft. `warning` is the warning marker
     behind claims that failed; where a draft repeats it, it is removed. `fallback` asks for the failed
     sentences one at a time where nothing else helped. `quote` puts the evidence, as a quotation, in place of
-    a sentence that it contradicts and that the model did not correct.
+    a sentence that it contradicts and that the model did not correct. `task` is what the request asks for, if
+    that stays unchecked (a title for the chat, say).
     """
 
     max_rounds: int = 1
@@ -62,6 +65,7 @@ class Options:
     warning: str = ""
     fallback: bool = True
     quote: bool = False
+    task: Task | None = None
 
 
 class Check(Protocol):
@@ -205,13 +209,25 @@ class Corrector:
 
     async def _trimmed(self, attempt: Attempt) -> Attempt | None:
         """The attempt without its failed claims, where these are to be dropped. It is checked again, since
-        the remaining claims may have needed the dropped ones as context."""
-        if self._options.on_unsupported != "drop" or not attempt.nonfactual:
+        the remaining claims may have needed the dropped ones as context. Where nothing is left that holds, a
+        sentence that says so takes the reply's place."""
+        if self._options.on_unsupported != "drop" or not attempt.nonfactual or not attempt.draft.editable:
             return None
-        left = await asyncio.to_thread(without, attempt.draft, attempt.nonfactual)
-        if left is None:
-            return None
-        return await self._check(left, attempt.usage, self._chat.question, self._until)
+        if not _all_failed(attempt):
+            left = await asyncio.to_thread(without, attempt.draft, attempt.nonfactual)
+            checked = None
+            if left is not None:
+                checked = await self._check(left, attempt.usage, self._chat.question, self._until)
+            if not _all_failed(checked or attempt):
+                return checked
+        said = replace(attempt.draft, text=nothing_left(attempt.draft.text))
+        return Attempt(said, attempt.usage)
+
+
+def _all_failed(attempt: Attempt) -> bool:
+    """Whether claims failed and no other holds or could not be checked."""
+    left = {finding.verdict for finding in attempt.findings} & {Verdict.SUPPORTED, Verdict.UNVERIFIED}
+    return bool(attempt.nonfactual) and not left
 
 
 def report(step: CorrectionStep) -> None:

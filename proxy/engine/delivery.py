@@ -15,6 +15,7 @@ from proxy.types import (
     Correction,
     Finding,
     Json,
+    NoticePlace,
     OnUnsupported,
     Outcome,
     Passage,
@@ -38,6 +39,8 @@ class Rendering:
         style: how citation markers are written.
         numbers: the numbers that the client gave its documents, by document id.
         warning: the warning marker behind a claim that failed; empty for none.
+        notice: where a line stands that says that most of the reply failed, or was not checked: at the end of
+            the `text`, in an `event` of the client's own, or nowhere.
         aggregation: how the verdicts of a reply's claims are combined into one.
     """
 
@@ -45,6 +48,7 @@ class Rendering:
     style: CitationStyle = "brackets"
     numbers: Mapping[str, int] = field(default_factory=dict)
     warning: str = ""
+    notice: NoticePlace = "none"
     aggregation: Aggregation = "strict"
 
     def annotated(self, text: str, findings: Sequence[Finding], *, editable: bool = True) -> Annotated:
@@ -147,10 +151,12 @@ def contradiction(
     *,
     fail_closed: bool = False,
     rounds: int | None = None,
+    marked: bool = False,
 ) -> str:
     """Why these settings for delivering and correcting a streamed reply contradict each other, or "".
 
-    `rounds` is the number of corrections, if one was asked for.
+    `rounds` is the number of corrections, if one was asked for. `marked` says whether a warning marker or a
+    notice was asked for.
     """
     corrected, dropping = correction == "prefix", on_unsupported == "drop"
     reasons = {
@@ -163,6 +169,8 @@ def contradiction(
         f"correction 'prefix' works sentence by sentence, not in stream mode {mode!r}": corrected
         and mode in ("buffer", "passthrough"),
         "correction 'prefix' needs at least one round, but `max_rounds` is 0": corrected and rounds == 0,
+        "stream mode 'passthrough' leaves the text untouched, so it has no place for warning markers and "
+        "notices": mode == "passthrough" and (marked or on_unsupported == "mark"),
         f"stream mode {mode!r} does not wait for the whole reply, so it has no use for `max_rounds`; use "
         "correction 'prefix', stream mode 'buffer', or 0 rounds": bool(rounds)
         and (mode == "passthrough" or (mode == "sentence" and not corrected)),

@@ -18,6 +18,7 @@ from proxy.claims.incremental import Incremental, Settled
 from proxy.engine.delivery import CheckedText
 from proxy.engine.verifier import Verified, Verifier
 from proxy.errors import UpstreamError
+from proxy.text.json_values import is_json, may_become_json
 from proxy.types import Attempt, ChoiceDelta, Claim, Draft, Finding, Reply, ReplyChunk
 from proxy.upstream.completion import Completion
 
@@ -51,6 +52,32 @@ class _Choice:
     findings: list[Finding] = field(default_factory=list)
     error: str = ""
     malformed: int = 0
+    held: str | None = ""
+    """The text so far, while it may become JSON: it is read once it is whole, or turns out to be prose."""
+    look_at: int = 0
+    """The length from which held text is looked at again."""
+
+    def feed(self, piece: str) -> Settled:
+        """Takes one more piece. Returns what is settled so far."""
+        if self.held is None:
+            return self.reading.feed(piece)
+        self.held += piece
+        if len(self.held) < self.look_at:
+            return Settled()
+        self.look_at = len(self.held) + len(self.held) // 4
+        return Settled() if may_become_json(self.held) else self._release()
+
+    def end(self) -> Settled:
+        """Settles the rest. JSON stays held: it has to be checked as a whole."""
+        if self.held is not None:
+            if is_json(self.held):
+                return Settled()
+            self._release()
+        return self.reading.end()
+
+    def _release(self) -> Settled:
+        held, self.held = self.held or "", None
+        return self.reading.feed(held)
 
     @property
     def text(self) -> str:
@@ -76,7 +103,9 @@ class _Choice:
 
     def attempt(self, draft: Draft, reply: Reply, *, sent: bool) -> Attempt | None:
         """The first attempt, or None where the draft must be read again, because its text turns out not to be
-        editable (beside tool calls, say). Text that was `sent` already stays as it was read."""
+        editable (beside tool calls, JSON). Text that was `sent` already stays as it was read."""
+        if self.held:
+            return None
         if sent and self.text:
             draft = replace(draft, editable=True)
         if not draft.editable and draft.text != self.text:
@@ -174,19 +203,20 @@ class IncrementalVerifier:
         """Takes one more chunk, or None for the end. Parsing runs in a thread, since it can take long."""
         if chunk is None:
             for choice in self._choices.values():
-                self._check(choice, await asyncio.to_thread(choice.reading.end))
+                self._check(choice, await asyncio.to_thread(choice.end))
             return ()
         self._completion.add(chunk)
         for delta in chunk.deltas:
             if delta.content:
                 choice = self._choice(delta.index)
-                self._check(choice, await asyncio.to_thread(choice.reading.feed, delta.content))
+                self._check(choice, await asyncio.to_thread(choice.feed, delta.content))
         return [delta for delta in chunk.deltas if delta.content or delta.fields]
 
     def _choice(self, index: int) -> _Choice:
         if index not in self._choices:
             prefix = self._prefix if index == 0 else Prefix()
-            self._choices[index] = _Choice(Incremental(self._read), prefix)
+            held = None if prefix.text else ""
+            self._choices[index] = _Choice(Incremental(self._read), prefix, held=held)
         return self._choices[index]
 
     def _check(self, choice: _Choice, settled: Settled) -> None:

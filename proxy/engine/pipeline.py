@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proxy.aio import closing, together
 from proxy.claims.continuations import Read
@@ -19,7 +19,13 @@ from proxy.engine.reply_stream import ReplyStream, read_draft, reader
 from proxy.engine.verifier import Verifier
 from proxy.errors import VerificationError
 from proxy.protocols import LLM
-from proxy.types import Attempt, Chat, Draft, Outcome, Usage
+from proxy.text.json_values import holds_json, is_json
+from proxy.types import Attempt, Chat, Draft, Outcome, Task, Usage
+
+_MAX_TITLE = 100
+"""Code points that a title may have."""
+_MAX_AROUND = 100
+"""Code points that may stand around the JSON that a task asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,12 @@ class Pipeline:
         policy fails closed and a claim could not be checked.
         """
         drafting = ReplyStream(
-            self.llm, self.verifier, self.policy, self.options.deadline, self._reader(), self.options.format
+            self.llm,
+            self.verifier,
+            self.policy,
+            self.options.deadline,
+            self._reader(),
+            whole=self.options.format == "json" or self.options.task is not None,
         )
         async with closing(drafting.events(chat)) as events:
             async for event in events:
@@ -72,7 +83,12 @@ class Pipeline:
     async def _checked(
         self, chat: Chat, draft: Draft, attempt: Attempt | None, usage: Usage, until: float
     ) -> Attempt:
-        """The attempt. A draft that could not be checked while it was written is checked now."""
+        """The attempt. A draft that could not be checked while it was written is checked now, unless it is
+        what a task asks for."""
+        task = self.options.task
+        if task is not None and attempt is None and _fulfils(task, draft.text):
+            why = f"not checked: the request asks for {task.name}"
+            return Attempt(replace(draft, editable=False), usage, error=why, task=task.name)
         return attempt or await self.check(draft, usage, chat.question, until)
 
     def _reader(self) -> Read:
@@ -82,9 +98,17 @@ class Pipeline:
         return asyncio.get_running_loop().time() + self.options.deadline
 
 
+def _fulfils(task: Task, text: str) -> bool:
+    """Whether a text is what the task asks for: JSON, or a few words."""
+    *_, said = text.rpartition("</think>")
+    if is_json(said) or holds_json(said, _MAX_AROUND):
+        return True
+    return not task.as_json and len(said) <= _MAX_TITLE and len(said.strip().splitlines()) <= 1
+
+
 def _require_checked(outcomes: Sequence[Outcome]) -> None:
     """Raises `VerificationError` where a claim of any choice could not be checked."""
-    if all(outcome.answer.status == "ok" for outcome in outcomes):
+    if all(outcome.answer.status == "ok" or outcome.answer.task for outcome in outcomes):
         return
     reasons = {outcome.answer.error for outcome in outcomes} - {""}
     why = "; ".join(sorted(reasons)) or "some claims could not be checked"

@@ -31,6 +31,7 @@ from proxy.engine.incremental_verifier import IncrementalVerifier, Prefix
 from proxy.engine.verifier import Verifier
 from proxy.errors import UpstreamError, UpstreamTimeoutError, VerificationError
 from proxy.protocols import LLM
+from proxy.text.json_values import is_json
 from proxy.types import (
     Attempt,
     Chat,
@@ -62,7 +63,7 @@ class ReplyStream:
         policy: what may be sent, and when.
         deadline: seconds for checking the claims of one piece of text.
         read: cleans the text of an editable draft and segments it into claims.
-        reply_format: `json` replies are not edited, and are checked once they are complete.
+        whole: whether the reply is read once it is complete (JSON, say) instead of while it is written.
     """
 
     reply: Reply
@@ -76,14 +77,15 @@ class ReplyStream:
         policy: DeliveryPolicy,
         deadline: float,
         read: Read,
-        reply_format: ReplyFormat = "markdown",
+        *,
+        whole: bool = False,
     ) -> None:
         self._llm = llm
         self._verifier = verifier
         self._policy = policy
         self._deadline = deadline
         self._read = untouched if policy.mode == "passthrough" else read
-        self._format = reply_format
+        self._whole = whole
         self._sent: dict[int, int] = {}
         self._failed: list[Attempt] = []
         self._steps: list[CorrectionStep] = []
@@ -96,7 +98,7 @@ class ReplyStream:
         Raises `UpstreamError` where there is no reply or it breaks off, and `VerificationError` where the
         policy fails closed and a claim could not be checked.
         """
-        if self._format == "json":
+        if self._whole:
             self.reply = await self._llm.complete(chat)
             self.attempts = (None,) * len(self.reply.drafts)
             return
@@ -319,8 +321,8 @@ def untouched(raw: str) -> tuple[str, tuple[Claim, ...]]:
 
 
 def read_draft(draft: Draft, form: ReplyFormat, read: Read) -> tuple[Draft, tuple[Claim, ...]]:
-    """Reads a whole draft: its cleaned text and its claims. JSON is never edited."""
-    if form == "json":
+    """Reads a whole draft: its cleaned text and its claims. JSON is never edited, asked for or not."""
+    if form == "json" or is_json(draft.text):
         return replace(draft, editable=False), segment_json(draft.text)
     text, claims = (read if draft.editable else untouched)(draft.text)
     return replace(draft, text=text), claims

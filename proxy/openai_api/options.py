@@ -1,74 +1,55 @@
-"""Request options (the `vouch` object), how they resolve over the settings, and a request's documents."""
+"""Request options (the `vouch` object), and how they resolve over preset and settings."""
 
 from __future__ import annotations
 
-import asyncio
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from proxy.citations.place import WARNING
 from proxy.config.checker_settings import LOCAL_CHECKERS, CheckerName
-from proxy.config.settings import Retrieval, Settings
-from proxy.engine.app_context import AppContext, Model, Sources
+from proxy.config.presets import PRESETS, Preset
+from proxy.config.settings import Settings
+from proxy.engine.app_context import Model, Sources
 from proxy.engine.corrector import Options
 from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
 from proxy.engine.verifier import Verifier
 from proxy.errors import ModelNotFoundError, RequestError
-from proxy.openai_api.documents import request_documents
 from proxy.openai_api.profiles import PROFILES, Profile
+from proxy.openai_api.request_sources import RequestDocument
 from proxy.protocols import Checker
-from proxy.retrieval.request_corpus import MergedRetriever
 from proxy.types import (
+    WARNING,
     Aggregation,
     CitationStyle,
     Correction,
-    Document,
     EvidenceSource,
     Granularity,
+    NoticePlace,
     OnUnsupported,
     Passage,
+    PresetName,
     ProfileName,
     RegenerationMode,
     ReplyFormat,
     RetrievalMode,
     StreamMode,
+    Task,
     UpstreamCitations,
 )
 
 T = TypeVar("T")
 
 
-class RequestDocument(BaseModel):
-    """A document sent with the request, to check against instead of the corpus."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    text: str = Field(min_length=1)
-    id: str = ""
-    title: str = ""
-    url: str = ""
-    number: int | None = Field(None, ge=1, le=1_000_000)
-
-    def document(self, position: int) -> Document:
-        """The document. Where it has no id or title, its position in the request (from 1) names it."""
-        return Document(
-            id=self.id or f"document-{position}",
-            title=self.title or self.id or f"Document {self.number or position}",
-            text=self.text,
-            url=self.url,
-            number=self.number,
-        )
-
-
 class RequestOptions(BaseModel):
-    """The `vouch` object of a request. A key that is left out has its configured value."""
+    """The `vouch` object of a request. A key that is left out has the value of the preset that the request
+    names, or else its configured one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    preset: PresetName | None = None
     max_rounds: int | None = Field(None, ge=0, le=10)
     top_k: int | None = Field(None, ge=1, le=100)
     checker: CheckerName | None = None
@@ -84,6 +65,8 @@ class RequestOptions(BaseModel):
     on_unsupported: OnUnsupported | None = None
     citations: UpstreamCitations | None = None
     mark_nonfactual: str | None = Field(None, max_length=64)
+    notice: bool | None = None
+    skip_tasks: bool | None = None
     stream_mode: StreamMode | None = None
     correction: Correction | None = None
     progress: bool | None = None
@@ -133,9 +116,17 @@ class ResolvedOptions:
         return self.options.citation_style or own or usual
 
     @property
+    def preset(self) -> Preset:
+        """The preset that the request names, or else the configured one."""
+        return PRESETS[self.options.preset or self.settings.preset]
+
+    @property
     def fail_closed(self) -> bool:
-        """Whether a reply that can't be checked is an error."""
-        return _either(self.options.fail_closed, self.settings.verification.fail_closed)
+        """Whether a reply that can't be checked is an error. A preset that a request names never lifts what
+        is configured."""
+        closed = self.settings.verification.fail_closed
+        configured = self._configured(closed, lambda preset: preset.fail_closed)
+        return _either(self.options.fail_closed, configured or self.preset.fail_closed)
 
     @property
     def deadline(self) -> float:
@@ -143,44 +134,83 @@ class ResolvedOptions:
         return _either(self.options.deadline, self.settings.verification.deadline)
 
     @property
+    def evidence(self) -> EvidenceSource:
+        """Where evidence comes from."""
+        return self.options.evidence or self.settings.retrieval.evidence
+
+    @property
+    def retrieval(self) -> RetrievalMode:
+        """How passages are searched."""
+        return self.options.retrieval or self.settings.retrieval.mode
+
+    @property
     def rounds(self) -> int:
         """The maximum number of re-prompts."""
-        return _either(self.options.max_rounds, self.settings.regeneration.max_rounds)
+        configured = self.settings.regeneration.max_rounds
+        return self._resolved(self.options.max_rounds, configured, lambda preset: preset.max_rounds)
 
     @property
     def on_unsupported(self) -> OnUnsupported:
-        """What happens to a claim that still fails at the end."""
-        return _either(self.options.on_unsupported, self.settings.regeneration.on_unsupported)
-
-    @property
-    def correcting(self) -> bool:
-        """Whether a stream is corrected while it is sent."""
-        return _either(self.options.correction, self.settings.streaming.correction) == "prefix"
+        """What happens to a claim that still fails at the end. A preset that a request names never keeps what
+        is configured to be dropped. A request that names a warning marker asks for it to be shown."""
+        if self.options.on_unsupported is not None:
+            return self.options.on_unsupported
+        configured = self.settings.regeneration.on_unsupported
+        if self._configured(configured, lambda preset: preset.on_unsupported) == "drop":
+            return "drop"
+        resolved: OnUnsupported = self._resolved(None, configured, lambda preset: preset.on_unsupported)
+        return "mark" if resolved == "keep" and self.options.mark_nonfactual else resolved
 
     @property
     def warning(self) -> str:
-        """The warning marker behind claims that failed; empty unless configured or requested.
+        """The warning marker behind claims that failed; empty for none.
 
-        Dropping and correction mark what they can't fix: a claim that can't be dropped (a heading), and a
-        claim that still fails in a corrected stream.
+        Dropping marks what it can't drop (a heading, say). An explicit `mark` marks even where no marker is
+        configured.
         """
-        if self.options.mark_nonfactual is None and not self.profile.warnings:
+        if self.on_unsupported == "keep":
             return ""
         warning = _either(self.options.mark_nonfactual, self.settings.citation.mark_nonfactual)
-        return warning or ("" if self.on_unsupported == "keep" and not self.correcting else WARNING)
+        if self.options.on_unsupported == "mark" and self.options.mark_nonfactual is None:
+            return warning or WARNING
+        return warning
 
-    def pipeline_options(self, reply_format: ReplyFormat) -> Options:
-        """The pipeline's options: how the reply is corrected."""
-        configured, options = self.settings.regeneration, self.options
+    @property
+    def known_warnings(self) -> tuple[str, ...]:
+        """Every warning marker that an earlier reply may contain, whatever this request asks for."""
+        markers = {WARNING, self.settings.citation.mark_nonfactual, self.options.mark_nonfactual or ""}
+        return tuple(sorted(markers - {""}, key=len, reverse=True))
+
+    @property
+    def notice(self) -> bool:
+        """Whether a line says that most of a reply failed, or that it could not be checked."""
+        configured = self.settings.citation.notice
+        return self._resolved(self.options.notice, configured, lambda preset: preset.notice)
+
+    @property
+    def skips_tasks(self) -> bool:
+        """Whether replies to the task prompts of chat UIs (titles, tags) stay unchecked."""
+        return _either(self.options.skip_tasks, self.settings.verification.skip_tasks)
+
+    def pipeline_options(self, reply_format: ReplyFormat, task: Task | None = None) -> Options:
+        """The pipeline's options: how the reply is corrected. `task` is what the request asks for, if that
+        stays unchecked."""
         return Options(
             max_rounds=self.rounds,
-            mode=_either(options.regeneration, configured.mode),
+            mode=self._resolved(
+                self.options.regeneration,
+                self.settings.regeneration.mode,
+                lambda preset: preset.regeneration,
+            ),
             on_unsupported=self.on_unsupported,
             deadline=self.deadline,
             format=reply_format,
             warning=self.warning,
-            fallback=configured.fallback,
-            quote=configured.quote,
+            fallback=self._resolved(
+                None, self.settings.regeneration.fallback, lambda preset: preset.fallback
+            ),
+            quote=self.settings.regeneration.quote,
+            task=task,
         )
 
     @property
@@ -218,7 +248,7 @@ class ResolvedOptions:
         Raises `RequestError` where options contradict each other."""
         mode, correction = self._stream_mode(request, model)
         if mode == "passthrough":
-            rendering = replace(rendering, style="none", warning="")
+            rendering = replace(rendering, style="none", warning="", notice="none")
         return DeliveryPolicy(
             mode=mode,
             rendering=rendering,
@@ -229,41 +259,49 @@ class ResolvedOptions:
             max_reply_bytes=model.max_reply_bytes,
         )
 
-    def rendering(self, sources: Sources, url_of: Callable[[Passage], str]) -> Rendering:
-        """How the reply is shown."""
+    def rendering(
+        self, sources: Sources, url_of: Callable[[Passage], str], *, stream: bool = False
+    ) -> Rendering:
+        """How the reply is shown. In a stream, a client with status events gets the notice as one."""
+        place: NoticePlace = "event" if stream and self.profile.status is not None else "text"
         return Rendering(
             url_of=url_of,
             style=self.style,
             numbers=sources.numbers,
             warning=self.warning,
+            notice=place if self.notice else "none",
             aggregation=_either(self.options.aggregation, self.settings.claims.aggregation),
         )
 
     def _stream_mode(self, request: Streaming, model: Model) -> tuple[StreamMode, Correction]:
         """The stream mode, never `auto`, and the correction that goes with it.
 
-        The request takes precedence: a configured mode or correction that contradicts its options is ignored.
-        What the operator configured for safety (`fail_closed`, `on_unsupported: drop`) always holds.
+        The request takes precedence: a configured mode or correction that contradicts its options is ignored,
+        and so is the correction of a preset. What the operator configured for safety (`fail_closed`,
+        `on_unsupported: drop`) always holds.
         """
-        options = self.options
+        options, preset = self.options, PRESETS[self.options.preset] if self.options.preset else None
         self._refuse(
             contradiction(
-                options.stream_mode or "auto",
+                options.stream_mode or (preset.stream_mode if preset else "auto"),
                 options.correction or "none",
-                options.on_unsupported or "keep",
-                fail_closed=bool(options.fail_closed),
+                options.on_unsupported or ("drop" if preset and preset.on_unsupported == "drop" else "keep"),
+                fail_closed=_either(options.fail_closed, preset is not None and preset.fail_closed),
                 rounds=options.max_rounds,
+                marked=bool(options.mark_nonfactual or options.notice),
             )
         )
-        mode = options.stream_mode or model.stream_mode or self.settings.streaming.mode
-        if options.stream_mode is None and contradiction(
-            mode, options.correction or "none", self.on_unsupported, fail_closed=self.fail_closed
-        ):
-            mode = "auto"
-        correction = options.correction or self.settings.streaming.correction
-        if options.correction is None and contradiction(mode, correction, self.on_unsupported):
-            correction = "none"
+        if options.on_unsupported == "keep" and options.mark_nonfactual:
+            self._refuse("on_unsupported 'keep' leaves claims unmarked, but `mark_nonfactual` names a marker")
+        if options.regeneration and options.correction == "prefix":
+            self._refuse("correction 'prefix' continues a reply, but `regeneration` rewrites it")
+        mode, correction = self._wanted(model)
+        if mode == "passthrough" and request.editable:
+            self._refuse(contradiction(mode, "none", self._unmarked, fail_closed=self.fail_closed))
+            return mode, "none"
         if not request.stream or not request.editable:
+            return "buffer", "none"
+        if mode == "auto" and request.calls_tools and self.options.correction is None:
             return "buffer", "none"
         if options.correction == "prefix" and request.choices > 1:
             self._refuse("correction 'prefix' corrects a single choice, but `n` asks for several")
@@ -273,6 +311,51 @@ class ResolvedOptions:
             by_sentence = not dropping and (correction == "prefix" or not self.rounds)
             mode = "sentence" if by_sentence else "buffer"
         return mode, correction if request.choices == 1 else "none"
+
+    def _wanted(self, model: Model) -> tuple[StreamMode, Correction]:
+        """The mode and the correction, once what is configured has given way to the request's options."""
+        options, configured, rounds = self.options, self.settings.streaming, self.options.max_rounds
+        named = options.stream_mode is not None or options.preset is not None
+        mode: StreamMode = self._resolved(
+            options.stream_mode, model.stream_mode or configured.mode, lambda preset: preset.stream_mode
+        )
+        if not named and contradiction(
+            mode,
+            options.correction or "none",
+            self._unmarked,
+            fail_closed=self.fail_closed,
+            rounds=rounds if mode == "passthrough" else None,
+            marked=bool(options.mark_nonfactual or options.notice) or options.on_unsupported == "mark",
+        ):
+            mode = "auto"
+        correction: Correction = self._resolved(
+            options.correction, configured.correction, lambda preset: preset.correction
+        )
+        ruled_out = options.regeneration or contradiction(
+            mode, correction, self.on_unsupported, rounds=rounds if rounds == 0 else None
+        )
+        if options.correction is None and ruled_out:
+            correction = "none"
+        if not named and mode == "sentence" and rounds and correction == "none":
+            mode = "auto"
+        return mode, correction
+
+    @property
+    def _unmarked(self) -> OnUnsupported:
+        """`on_unsupported`, where passing text through takes the place of marking what failed."""
+        return "drop" if self.on_unsupported == "drop" else "keep"
+
+    def _resolved(self, requested: T | None, configured: T | None, of_preset: Callable[[Preset], T]) -> T:
+        """The request's own value, else that of the preset it names, else the configured one."""
+        if requested is not None:
+            return requested
+        if self.options.preset is not None:
+            return of_preset(PRESETS[self.options.preset])
+        return self._configured(configured, of_preset)
+
+    def _configured(self, configured: T | None, of_preset: Callable[[Preset], T]) -> T:
+        """The configured value, else that of the configured preset."""
+        return of_preset(PRESETS[self.settings.preset]) if configured is None else configured
 
     def _refuse(self, reason: str) -> None:
         if reason:
@@ -297,60 +380,14 @@ class Streaming(Protocol):
         """The number of choices requested."""
         ...
 
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the reply may call tools."""
+        ...
+
 
 def _either(requested: T | None, configured: T) -> T:
     return configured if requested is None else requested
-
-
-async def open_sources(
-    context: AppContext,
-    settings: Retrieval,
-    options: RequestOptions,
-    messages: Sequence[Mapping[str, object]],
-) -> Sources:
-    """The sources of evidence that the request asks for, or else the configured ones.
-
-    A request with `documents` but without `evidence` is checked against those documents alone. Raises
-    `RequestError` where the documents are too long.
-    """
-    mode = options.retrieval or settings.mode
-    source = options.evidence or ("request" if options.documents else settings.evidence)
-    if source == "corpus":
-        return Sources(context.retrievers[mode])
-    documents = await asyncio.to_thread(_documents, options.documents, messages)
-    _require_short(documents, settings.max_document_chars)
-    return await _with_documents(context, documents, mode, source)
-
-
-async def _with_documents(
-    context: AppContext, documents: Sequence[Document], mode: RetrievalMode, source: EvidenceSource
-) -> Sources:
-    corpus = await context.over_documents(documents, mode)
-    numbers = {document.id: document.number for document in documents if document.number is not None}
-    passages: dict[int, tuple[Passage, ...]] = {}
-    for passage in corpus.passages:
-        if (number := numbers.get(passage.document_id)) is not None:
-            passages[number] = (*passages.get(number, ()), passage)
-    both = source == "both"
-    retriever = MergedRetriever([corpus.retriever, context.retrievers[mode]]) if both else corpus.retriever
-    return Sources(retriever, numbers, passages)
-
-
-def _documents(
-    given: Sequence[RequestDocument] | None, messages: Sequence[Mapping[str, object]]
-) -> list[Document]:
-    """The documents in `vouch.documents`, or else those found in the messages."""
-    if given is None:
-        return list(request_documents(messages))
-    return [document.document(position) for position, document in enumerate(given, 1)]
-
-
-def _require_short(documents: Sequence[Document], limit: int) -> None:
-    if sum(len(document.text) for document in documents) > limit:
-        raise RequestError(
-            f"The documents are over {limit:,} characters together (retrieval.max_document_chars).",
-            param="vouch.documents",
-        )
 
 
 def find_model(models: Mapping[str, Model], name: str | None) -> Model:

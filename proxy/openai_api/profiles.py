@@ -43,6 +43,11 @@ def open_webui_events(references: Sequence[Json]) -> list[Json]:
     return [{"type": "source", "data": source} for source in _sources(references)]
 
 
+def open_webui_status(notice: str) -> Json:
+    """A notice as the status that Open WebUI shows above a reply (its docs, "Events")."""
+    return {"type": "status", "data": {"description": notice, "done": True}}
+
+
 def markdown_footer(content: str, references: Sequence[Json]) -> str:
     """The list of sources to append to a content with markers; empty for content that has none."""
     marked = all(CITATION.fullmatch(content, *reference["spans"][0]) for reference in references)
@@ -100,20 +105,20 @@ class Profile:
 
     Attributes:
         style: the style of the markers where the request asks for none.
-        warnings: whether failed claims get a warning marker; a request can still ask for one.
         annotations: whether the annotations of Vouch are kept.
         references: whether `references` is kept.
         fields: makes the fields beside `references`.
         events: makes events; each becomes the `event` of a chunk before the finish chunk.
+        status: makes the event that shows a notice; None where the client has no such event.
         footer: makes the text that is appended to the content.
     """
 
     style: CitationStyle | None = None
-    warnings: bool = True
     annotations: bool = True
     references: bool = True
     fields: Callable[[Sequence[Json]], Json] = _nothing
     events: Callable[[Sequence[Json]], list[Json]] = lambda _references: []
+    status: Callable[[str], Json] | None = None
     footer: Callable[[str, Sequence[Json]], str] = _no_footer
 
     def whole(self, completion: Json) -> Json:
@@ -122,15 +127,17 @@ class Profile:
         choices = [self._choice(choice, completion["references"]) for choice in completion["choices"]]
         return {**self._with_fields(completion), "choices": choices}
 
-    def streamed(self, chunks: Iterable[Json], content: str) -> Iterator[Json]:
+    def streamed(self, chunks: Iterable[Json], content: str, notice: str = "") -> Iterator[Json]:
         """The last chunks of a choice in this profile, ending with the finish chunk. `content` is the whole
-        content of the choice, whenever it was sent."""
+        content of the choice, whenever it was sent; `notice` is one that is not in it."""
         for chunk in chunks:
-            yield from self._finish(chunk, content) if "references" in chunk else [chunk]
+            yield from self._finish(chunk, content, notice) if "references" in chunk else [chunk]
 
-    def _finish(self, chunk: Json, content: str) -> list[Json]:
+    def _finish(self, chunk: Json, content: str, notice: str) -> list[Json]:
         choice, references = chunk["choices"][0], chunk["references"]
         events = self.events(references) if choice["index"] == 0 else []
+        if notice and self.status is not None and choice["index"] == 0:
+            events = [*events, self.status(notice)]
         footer = self.footer(content, references)
         last = {**choice, "delta": self._message(choice["delta"], references)}
         return [
@@ -170,9 +177,10 @@ PROFILES: Mapping[ProfileName, Profile] = {
         annotations=False,
         fields=open_webui_fields,
         events=open_webui_events,
+        status=open_webui_status,
     ),
     "markdown": Profile("markdown", footer=markdown_footer),
-    "none": Profile("none", warnings=False, annotations=False, references=False),
+    "none": Profile("none", annotations=False, references=False),
 }
 """Every profile by its name."""
 

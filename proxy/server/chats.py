@@ -21,7 +21,9 @@ from proxy.engine.reply_stream import unchecked_events
 from proxy.errors import OverloadedError
 from proxy.openai_api.chat.request import ChatRequest
 from proxy.openai_api.chat.stream import ChatSerializer, Chunks, UncheckedChatSerializer
-from proxy.openai_api.options import ResolvedOptions, find_model, open_sources
+from proxy.openai_api.options import ResolvedOptions, find_model
+from proxy.openai_api.request_sources import open_sources
+from proxy.openai_api.tasks import task_of
 from proxy.protocols import LLM
 from proxy.server.relay import Relayed
 from proxy.server.streaming import Serializer, event_stream
@@ -112,12 +114,20 @@ class ChatService:
         """The pipeline that the request's options describe."""
         options = ResolvedOptions(self.settings, request.options, request.profile)
         messages = request.chat.body["messages"]
-        sources = await open_sources(self.context, self.settings.retrieval, request.options, messages)
-        rendering = options.rendering(sources, self._url_of(base_url))
+        task = task_of(messages) if options.skips_tasks else None
+        sources = await open_sources(
+            self.context,
+            self.settings.retrieval,
+            "corpus" if task else options.evidence,
+            options.retrieval,
+            request.options.documents,
+            messages,
+        )
+        rendering = options.rendering(sources, self._url_of(base_url), stream=request.stream)
         return Pipeline(
             llm,
             options.verifier(model, sources),
-            options.pipeline_options(request.format),
+            options.pipeline_options(request.format, task),
             options.policy(request, model, rendering),
         )
 

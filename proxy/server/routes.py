@@ -131,8 +131,7 @@ class Endpoints:
 
     def _warnings(self, options: RequestOptions) -> tuple[str, ...]:
         """The warning markers that earlier replies may contain."""
-        configured, requested = ResolvedOptions(self.settings), ResolvedOptions(self.settings, options)
-        return tuple({configured.warning, requested.warning} - {""})
+        return ResolvedOptions(self.settings, options).known_warnings
 
     async def _parsed(self, request: Request, parse: Callable[[Json], T]) -> T:
         """The result of `parse` on the request's JSON object."""

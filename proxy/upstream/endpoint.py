@@ -64,8 +64,8 @@ class Endpoint:
         return tuple(sorted((text for text in texts if text and len(text) > 3), key=len, reverse=True))
 
     @property
-    def where(self) -> str:
-        """The model and its address for messages, without user, password and query."""
+    def address(self) -> str:
+        """The model and its address for the log, without user, password and query. Clients never see it."""
         if not self.api_base:
             return self.model
         base = urlsplit(self.api_base)

@@ -58,7 +58,7 @@ class HTTPUpstream:
         self._owned = session is None
 
     def __repr__(self) -> str:
-        return f"HTTPUpstream({self._endpoint.where})"
+        return f"HTTPUpstream({self._endpoint.address})"
 
     async def complete(self, chat: Chat) -> Reply:
         """One POST; `endpoint.timeout` bounds all of it."""
@@ -114,7 +114,7 @@ class HTTPUpstream:
             response.close()
             raise
         pieces = self._pieces(response, first)
-        return _forwarded(response, whole_lines(pieces, self._endpoint.where) if stream else pieces)
+        return _forwarded(response, whole_lines(pieces, self._endpoint.model) if stream else pieces)
 
     async def close(self) -> None:
         """Closes the pool, unless it was given."""
@@ -189,7 +189,7 @@ class HTTPUpstream:
                 if cut:
                     break
                 raise UpstreamProtocolError(
-                    f"The reply of {self._endpoint.where} is larger than `max_reply_bytes`: {limit}."
+                    f"The reply of {self._endpoint.model} is larger than `max_reply_bytes`: {limit}."
                 )
         return bytes(data[:limit])
 
@@ -213,7 +213,7 @@ class HTTPUpstream:
         Raises `UpstreamError` for an error object.
         """
         first = await self._piece(response, deadline)
-        require(first, self._endpoint.where, stream=stream)
+        require(first, self._endpoint.model, stream=stream)
         if b'"error"' not in first:
             return first
         if stream:
@@ -233,7 +233,7 @@ class HTTPUpstream:
             while piece:
                 left -= len(piece)
                 if left < 0:
-                    raise UpstreamProtocolError(f"The answer of {self._endpoint.where} is too large.")
+                    raise UpstreamProtocolError(f"The answer of {self._endpoint.model} is too large.")
                 yield piece
                 piece = await self._piece(response, self._deadline())
         finally:

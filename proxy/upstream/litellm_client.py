@@ -33,6 +33,8 @@ from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import BrokenOffError, from_answer, from_event, scrubbed
 from proxy.upstream.sse import DONE
 
+log = logging.getLogger(__name__)
+
 litellm.suppress_debug_info = True
 for _name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
     logging.getLogger(_name).setLevel(logging.ERROR)
@@ -82,7 +84,7 @@ class LiteLLMUpstream:
         self._compatible = provider in {"openai", "azure", *litellm.openai_compatible_providers}
 
     def __repr__(self) -> str:
-        return f"LiteLLMUpstream({self._endpoint.where})"
+        return f"LiteLLMUpstream({self._endpoint.address})"
 
     async def complete(self, chat: Chat) -> Reply:
         """One call; `endpoint.timeout` bounds all of it."""
@@ -101,7 +103,7 @@ class LiteLLMUpstream:
                 said = said or any(choice.get("delta") for choice in chunk["choices"])
                 if not said and any(choice.get("finish_reason") for choice in chunk["choices"]):
                     # litellm invents a proper ending for a stream in which it found nothing.
-                    raise UpstreamProtocolError(f"{self._endpoint.where} answered with nothing.")
+                    raise UpstreamProtocolError(f"{self._endpoint.model} answered with nothing.")
                 yield read_chunk(chunk)
 
     def _chat(self, body: Json) -> Json:
@@ -272,7 +274,7 @@ def from_exception(
     failure = Failure(_chain(error), endpoint, client_key)
     made = _from_causes(failure) or kind(type(failure.chain[0]))(failure)
     if begun and isinstance(made, UpstreamConnectionError):
-        return BrokenOffError(f"{endpoint.where}: the stream broke off.")
+        return BrokenOffError(f"{endpoint.model}: the stream broke off.")
     return made
 
 
@@ -343,25 +345,26 @@ def _api_error(failure: Failure) -> UpstreamError:
 
 def _timeout(failure: Failure) -> UpstreamError:
     return UpstreamTimeoutError(
-        f"{failure.endpoint.where} did not answer within {failure.endpoint.timeout:g} s."
+        f"{failure.endpoint.model} did not answer within {failure.endpoint.timeout:g} s."
     )
 
 
 def _unreachable(failure: Failure) -> UpstreamError:
     cause = type(failure.chain[-1]).__name__
+    log.warning("can't reach %s: %s", failure.endpoint.address, cause)
     return UpstreamConnectionError(
-        f"Can't reach {failure.endpoint.where}: {cause}. Is it running, is api_base right?"
+        f"Can't reach {failure.endpoint.model}: {cause}. Is it running, is api_base right?"
     )
 
 
 def _malformed(failure: Failure) -> UpstreamError:
     return UpstreamProtocolError(
-        f"{failure.endpoint.where} answered with something that litellm can't read: {failure.message}"
+        f"{failure.endpoint.model} answered with something that litellm can't read: {failure.message}"
     )
 
 
 def _unexpected(failure: Failure) -> UpstreamError:
-    return UpstreamError(f"Calling {failure.endpoint.where} failed: {failure.message}")
+    return UpstreamError(f"Calling {failure.endpoint.model} failed: {failure.message}")
 
 
 _KINDS: Mapping[str, Callable[[Failure], UpstreamError]] = {

@@ -113,15 +113,15 @@ class Chunks:
         if not self.done:
             yield from self._tail()
         if not self._finished:
-            raise UpstreamProtocolError(f"{self._endpoint.where} answered with a stream without choices.")
+            raise UpstreamProtocolError(f"{self._endpoint.model} answered with a stream without choices.")
         if not self.done and not all(self._finished.values()):
-            raise BrokenOffError(f"{self._endpoint.where}: the stream broke off.")
+            raise BrokenOffError(f"{self._endpoint.model}: the stream broke off.")
 
     def _tail(self) -> Iterator[Json]:
         try:
             yield from self._chunks(self._events.end())
         except UpstreamProtocolError as error:
-            raise BrokenOffError(f"{self._endpoint.where}: the stream broke off.") from error
+            raise BrokenOffError(f"{self._endpoint.model}: the stream broke off.") from error
 
     def _chunks(self, events: Iterator[str]) -> Iterator[Json]:
         for data in events:
@@ -133,18 +133,18 @@ class Chunks:
 
     def _chunk(self, chunk: object) -> Json:
         if not isinstance(chunk, dict):
-            raise UpstreamProtocolError(f"{self._endpoint.where} streamed something that is no chunk.")
+            raise UpstreamProtocolError(f"{self._endpoint.model} streamed something that is no chunk.")
         if is_error(chunk):
             raise from_event(chunk, self._endpoint, self._client_key)
         choices = chunk.get("choices")
         if not isinstance(choices, list) and not chunk.get("usage"):
-            raise UpstreamProtocolError(f"{self._endpoint.where} streamed a chunk without `choices`.")
+            raise UpstreamProtocolError(f"{self._endpoint.model} streamed a chunk without `choices`.")
         for choice in choices or ():
             if not isinstance(choice, dict):
-                raise UpstreamProtocolError(f"{self._endpoint.where} streamed a choice that is no object.")
+                raise UpstreamProtocolError(f"{self._endpoint.model} streamed a choice that is no object.")
             index = choice.get("index", 0)
             if not isinstance(index, int):
-                raise UpstreamProtocolError(f"{self._endpoint.where} streamed a choice without index.")
+                raise UpstreamProtocolError(f"{self._endpoint.model} streamed a choice without index.")
             self._finished[index] = self._finished.get(index, False) or bool(choice.get("finish_reason"))
         return chunk
 

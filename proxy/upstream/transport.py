@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +23,8 @@ from proxy.errors import (
 )
 from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.failures import BrokenOffError
+
+log = logging.getLogger(__name__)
 
 POOL_SIZE = 256
 """Connections at the same time; further calls wait, within their time-out."""
@@ -93,8 +97,9 @@ def translated(endpoint: Endpoint, *, begun: bool = False) -> Iterator[None]:
 def from_exception(error: Exception, endpoint: Endpoint, *, begun: bool = False) -> UpstreamError:
     """Our error for an exception of aiohttp, or an OSError or ValueError that it lets through."""
     made = kind(type(error))(error, endpoint)
+    log.warning("calling %s failed: %s", endpoint.address, made.message)
     if begun and isinstance(made, UpstreamConnectionError):
-        return BrokenOffError(f"{endpoint.where}: the connection broke off in the middle of the answer.")
+        return BrokenOffError(f"{endpoint.model}: the connection broke off in the middle of the answer.")
     return made
 
 
@@ -105,46 +110,47 @@ def kind(exception: type[BaseException]) -> Callable[[Exception, Endpoint], Upst
 
 
 def _timeout(_: Exception, endpoint: Endpoint) -> UpstreamError:
-    return UpstreamTimeoutError(f"{endpoint.where} did not answer within {endpoint.timeout:g} s.")
+    return UpstreamTimeoutError(f"{endpoint.model} did not answer within {endpoint.timeout:g} s.")
 
 
 def _connect_timeout(_: Exception, endpoint: Endpoint) -> UpstreamError:
     return UpstreamTimeoutError(
-        f"{endpoint.where} accepted no connection within {endpoint.connect_timeout:g} s."
+        f"{endpoint.model} accepted no connection within {endpoint.connect_timeout:g} s."
     )
 
 
 def _unreachable(error: Exception, endpoint: Endpoint) -> UpstreamError:
-    cause = getattr(error, "strerror", None) or type(error).__name__
+    number = getattr(error, "errno", None)  # its own text would name the address
+    cause = os.strerror(number) if isinstance(number, int) and number > 0 else type(error).__name__
     return UpstreamConnectionError(
-        f"Can't reach {endpoint.where}: {cause}. Is it running, is api_base right?"
+        f"Can't reach {endpoint.model}: {cause}. Is it running, is api_base right?"
     )
 
 
 def _disconnected(_: Exception, endpoint: Endpoint) -> UpstreamError:
-    return UpstreamConnectionError(f"{endpoint.where} closed the connection without an answer.")
+    return UpstreamConnectionError(f"{endpoint.model} closed the connection without an answer.")
 
 
 def _broken_off(_: Exception, endpoint: Endpoint) -> UpstreamError:
-    return BrokenOffError(f"{endpoint.where}: the connection broke off in the middle of the answer.")
+    return BrokenOffError(f"{endpoint.model}: the connection broke off in the middle of the answer.")
 
 
 def _certificate(_: Exception, endpoint: Endpoint) -> UpstreamError:
-    return UpstreamConnectionError(f"{endpoint.where} has a TLS certificate that can't be verified.")
+    return UpstreamConnectionError(f"{endpoint.model} has a TLS certificate that can't be verified.")
 
 
 def _malformed(_: Exception, endpoint: Endpoint) -> UpstreamError:
     return UpstreamProtocolError(
-        f"{endpoint.where} answered with something that is not HTTP as it should be."
+        f"{endpoint.model} answered with something that is not HTTP as it should be."
     )
 
 
 def _misaddressed(_: Exception, endpoint: Endpoint) -> UpstreamError:
-    return UpstreamProtocolError(f"{endpoint.where} can't be called like this: check its api_base and key.")
+    return UpstreamProtocolError(f"{endpoint.model} can't be called like this: check its api_base and key.")
 
 
 def _unexpected(error: Exception, endpoint: Endpoint) -> UpstreamError:
-    return UpstreamError(f"Calling {endpoint.where} failed: {type(error).__name__}.")
+    return UpstreamError(f"Calling {endpoint.model} failed: {type(error).__name__}.")
 
 
 _KINDS: Mapping[str, Callable[[Exception, Endpoint], UpstreamError]] = {

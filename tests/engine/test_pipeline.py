@@ -32,6 +32,7 @@ from proxy.types import (
     Passage,
     Reply,
     ReplyChunk,
+    Task,
     Usage,
     Verdict,
 )
@@ -398,10 +399,56 @@ async def test_what_still_fails_is_dropped_where_that_is_asked_for() -> None:
     assert outcome.attempts[outcome.best].nonfactual
 
 
-async def test_a_reply_of_which_nothing_would_be_left_stays() -> None:
-    loop, _ = pipeline("The second claim is false.", max_rounds=0, on_unsupported="drop")
+@pytest.mark.parametrize(
+    ("draft", "said"),
+    [
+        ("Sure! The second claim is false.", "None of the reply's statements was found in the sources"),
+        ("# The claim is false\n\nThe second claim is false.", "None of the reply's statements"),
+        ("第二句话是 false 的，这座桥建于一九三七年。", "回答中的陈述均未在资料中找到依据"),
+    ],
+)
+async def test_a_reply_of_which_nothing_would_be_left_says_so(draft: str, said: str) -> None:
+    loop, _ = pipeline(draft, max_rounds=0, on_unsupported="drop")
     (outcome,) = (await loop.answer(CHAT)).outcomes
-    assert outcome.answer.draft.text == "The second claim is false."
+    assert outcome.answer.draft.text.startswith(said)
+    assert (outcome.answer.findings, outcome.answer.status) == ((), "ok")
+    assert outcome.attempts[outcome.best].nonfactual
+
+
+@pytest.mark.parametrize(
+    "draft", ['{"answer": "The claim is false. It is."}', '["The claim is false.", "Another is false."]\n']
+)
+@pytest.mark.parametrize("options", [{}, {"on_unsupported": "drop"}, {"mode": "claims"}])
+async def test_json_that_nobody_asked_for_is_never_changed(draft: str, options: dict[str, Any]) -> None:
+    loop, script = pipeline(draft, max_rounds=2, **options)
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert outcome.answer.draft.text == draft
+    assert not outcome.answer.draft.editable
+    assert outcome.answer.nonfactual
+    assert len(script.asked) == 1
+
+
+TITLE = Task("a title for the chat", as_json=False)
+
+
+@pytest.mark.parametrize(
+    "draft", ['{"title": "Claims that are false."}', 'Here: ```json\n{"tags": ["x"]}\n```', "A False Claim"]
+)
+async def test_what_a_task_asks_for_stays_unchecked(draft: str) -> None:
+    loop, _ = pipeline(draft, task=TITLE)
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert (outcome.answer.draft.text, outcome.answer.findings) == (draft, ())
+    assert (outcome.answer.status, outcome.answer.task) == ("skipped", "a title for the chat")
+    assert outcome.answer.error == "not checked: the request asks for a title for the chat"
+
+
+@pytest.mark.parametrize(
+    ("draft", "task"), [("This claim is false. " * 20, TITLE), ("This is false.", Task("tags", as_json=True))]
+)
+async def test_prose_is_checked_though_a_task_was_asked_for(draft: str, task: Task) -> None:
+    loop, _ = pipeline(draft, task=task, max_rounds=0)
+    (outcome,) = (await loop.answer(CHAT)).outcomes
+    assert outcome.answer.nonfactual
 
 
 @pytest.mark.parametrize("citations", ["verify", "merge"])

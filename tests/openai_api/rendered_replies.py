@@ -108,7 +108,7 @@ def rendered(
         lambda one: url or f"http://here/v1/references/{one.id}",
         style or profile.style or "brackets",
         numbers or {},
-        sign if profile.warnings else "",
+        sign,
     )
     answer = Answer(reply, (Outcome((attempt,), 0),), rendering)
     shown = choices(answer)

@@ -170,9 +170,9 @@ def test_there_is_no_list_in_code_that_was_cut_off() -> None:
     assert dressed("Paris is big.\n\n```py\nx = 1\n```", "markdown", seed=3).footer
 
 
-def test_none_shows_the_text_as_it_is_and_only_the_verdicts() -> None:
+def test_none_shows_no_citations_but_what_failed() -> None:
     reply = show("none", sign="[?]")
-    assert reply.content == DRAFT
+    assert reply.content == f"{DRAFT}[?]"
     assert "annotations" not in message(reply)
     assert "references" not in reply.whole
     assert [one["verdict"] for one in reply.whole["verification"]["claims"]] == ["supported"] * 3 + [

@@ -89,7 +89,9 @@ def test_the_deadline_leaves_claims_unverified_never_supported(client: OpenAI, u
     completion = ask(client, deadline=0.000001)
     assert verdicts(completion) == ["unverified"]
     assert extra(completion)["verification"]["status"] == "skipped"
-    assert completion.choices[0].message.content == TRUE
+    notice = "⚠️ This reply could not be checked against the sources."
+    assert completion.choices[0].message.content == f"{TRUE}\n\n{notice}"
+    assert extra(completion)["verification"]["error"] == "the deadline passed"
     assert extra(completion)["references"] == []
 
 
@@ -232,14 +234,31 @@ def test_the_citation_style_is_the_requests_choice(
     assert len(extra(completion)["references"]) == 1
 
 
-def test_documents_of_the_request_are_checked_against_instead(client: OpenAI, upstream: Upstream) -> None:
-    fact = "The Zorblax reactor was switched on by Mira Quill in 2041."
-    upstream.enqueue(f"{fact} {TRUE}", f"{fact} {TRUE}")
-    completion = ask(
-        client, max_rounds=0, documents=[{"text": f"# Reactor\n\n{fact} It hums.", "title": "Reactor log"}]
-    )
+REACTOR = "The Zorblax reactor was switched on by Mira Quill in 2041."
+LOG = {"text": f"# Reactor\n\n{REACTOR} It hums.", "title": "Reactor log"}
+
+
+def test_documents_of_the_request_are_evidence_beside_the_corpus(client: OpenAI, upstream: Upstream) -> None:
+    upstream.enqueue(f"{REACTOR} {TRUE}")
+    completion = ask(client, max_rounds=0, documents=[LOG])
+    assert verdicts(completion) == ["supported", "supported"]
+    assert extra(completion)["references"][0]["title"] == "Reactor log"
+
+
+def test_documents_of_the_request_may_be_the_only_evidence(client: OpenAI, upstream: Upstream) -> None:
+    upstream.enqueue(f"{REACTOR} {TRUE}")
+    completion = ask(client, max_rounds=0, documents=[LOG], evidence="request")
     assert verdicts(completion) == ["supported", "unsupported"]
     assert [reference["title"] for reference in extra(completion)["references"]] == ["Reactor log"]
+
+
+def test_a_right_citation_of_an_uploaded_document_stays(client: OpenAI, upstream: Upstream) -> None:
+    sources = f'<source id="1" name="Log">{REACTOR}</source>\n<source id="2" name="Tea">It is hot.</source>'
+    prompt = f"Answer with citations.\n<context>\n{sources}\n</context>\nWho switched it on?"
+    upstream.enqueue(f"{REACTOR}[1] {TRUE}")
+    completion = ask(client, prompt, max_rounds=0)
+    assert completion.choices[0].message.content == f"{REACTOR}[1] {TRUE}[3]"
+    assert verdicts(completion) == ["supported", "supported"]
 
 
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])

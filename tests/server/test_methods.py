@@ -49,7 +49,7 @@ def test_documents_are_cited_with_the_numbers_that_the_client_gave_them(
         {"number": 3, "title": "Weight", "text": IRON},
         {"number": 5, "title": "Else", "text": OTHER},
     ]
-    reply = ask(client, documents=documents)
+    reply = ask(client, documents=documents, evidence="request")
     assert content_of(reply) == f"{TRUE}[7] {TRUE_TOO}[3]"
     assert [(one["n"], one["title"]) for one in reply["references"]] == [(3, "Weight"), (7, "Height")]
     urls = [one["url_citation"]["title"] for one in reply["choices"][0]["message"]["annotations"]]
@@ -65,7 +65,7 @@ def test_a_documents_title_does_not_name_the_subject_of_another(client: OpenAI, 
         "sister kept bees, his brother mended clocks, and the three of them played cards on Sunday evenings."
     )
     documents = [{"title": "Marie Curie", "text": nearer}, {"title": "Alexander Fleming", "text": further}]
-    reply = ask(client, documents=documents)
+    reply = ask(client, documents=documents, evidence="request")
     assert verdicts(reply) == ["unsupported"]
     assert reply["references"] == []
 
@@ -106,7 +106,7 @@ def test_a_request_without_documents_supports_nothing(client: OpenAI, upstream: 
 def test_clauses_are_checked_one_by_one(client: OpenAI, upstream: Upstream) -> None:
     said = "The Eiffel Tower stands in Paris, and it was built in 1712."
     upstream.enqueue(Reply(said))
-    reply = ask(client, granularity="sub_sentence")
+    reply = ask(client, granularity="sub_sentence", on_unsupported="keep", notice=False)
     (claim,) = reply["verification"]["claims"]
     assert claim["verdict"] in ("unsupported", "contradicted")
     first, second = claim["parts"]
@@ -155,13 +155,13 @@ def test_what_failed_is_marked_and_the_mark_comes_out_of_the_history(
     upstream.enqueue(Reply(said), Reply("Fine."))
     reply = ask(client, on_unsupported="mark")
     shown = content_of(reply)
-    assert shown.startswith(f"{TRUE}[1] {UNKNOWN}[?]")
+    assert shown.startswith(f"{TRUE}[1] {UNKNOWN} ⚠️")
     history = [
         {"role": "user", "content": "And?"},
         {"role": "assistant", "content": shown},
         {"role": "user", "content": "Go on."},
     ]
-    ask(client, history, mark_nonfactual="[?]")
+    ask(client, history, on_unsupported="keep")
     assert upstream.requests[-1].body["messages"][1]["content"] == said
 
 
@@ -189,15 +189,15 @@ def test_the_upstreams_own_citations_are_verified(client: OpenAI, upstream: Upst
     ]
     said = f"{TRUE_TOO}[1][2] {TRUE}[1]"
     upstream.enqueue(*[Reply(said)] * 3)
-    verified = ask(client, documents=documents, citations="verify")
+    verified = ask(client, documents=documents, citations="verify", evidence="request")
     assert content_of(verified) == f"{TRUE_TOO}[1] {TRUE}[2]"
     assert [one["citations"] for one in verified["verification"]["claims"]] == [
         {"kept": [1], "dropped": [2], "added": []},
         {"kept": [], "dropped": [1], "added": [2]},
     ]
-    merged = ask(client, documents=documents, citations="merge")
+    merged = ask(client, documents=documents, citations="merge", evidence="request")
     assert content_of(merged) == f"{TRUE_TOO}[1][2] {TRUE}[1][2]"
-    replaced = ask(client, documents=documents)
+    replaced = ask(client, documents=documents, evidence="request")
     assert content_of(replaced) == content_of(verified)
     assert "citations" not in replaced["verification"]["claims"][0]
 
@@ -227,6 +227,6 @@ def test_claims_about_one_passage_are_asked_about_together(corpus: Library, upst
     settings = settings_for(upstream.url, checker=checker, regeneration={"max_rounds": 0})
     upstream.enqueue(Reply(f"{TRUE} {TRUE_TOO} {UNKNOWN}"), Reply("1: Entailment\n2: Entailment\n3: Neutral"))
     with serving(settings, corpus) as base_url, OpenAI(base_url=base_url, api_key="none") as client:
-        reply = ask(client, documents=[{"text": f"{TOWER} {IRON}"}], stream_mode="buffer")
+        reply = ask(client, documents=[{"text": f"{TOWER} {IRON}"}], evidence="request")
     assert verdicts(reply) == ["supported", "supported", "unsupported"]
     assert len(upstream.requests) == 2

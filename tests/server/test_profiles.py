@@ -89,6 +89,6 @@ def test_the_settings_name_one_for_all(corpus: Library, upstream: Upstream) -> N
     upstream.enqueue(DRAFT)
     with serving(settings, corpus) as base_url:
         reply = post(base_url)
-    assert reply["choices"][0]["message"]["content"] == DRAFT
+    assert reply["choices"][0]["message"]["content"] == f"{TRUE} {UNKNOWN} ⚠️ {TRUE_TOO}"
     assert "references" not in reply
     assert reply["verification"]["status"] == "ok"

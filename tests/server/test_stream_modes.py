@@ -21,6 +21,9 @@ from tests.serving import serving, settings_for
 MESSAGES: Any = [{"role": "user", "content": "What do you know about the Eiffel Tower?"}]
 
 
+HALF = "\n\n⚠️ 1 of 2 statements were not found in the sources."
+
+
 def chunks_of(base_url: str, model: str = "test", body: Any = None, **vouch: Any) -> Iterator[dict[str, Any]]:
     """The chunks of a stream, as they come."""
     asked = {"model": model, "messages": MESSAGES, "stream": True, "vouch": vouch, **(body or {})}
@@ -132,7 +135,7 @@ def test_each_choice_is_let_go_on_its_own(base_url: str, upstream: Upstream) -> 
     upstream.enqueue(Reply(f"{TRUE} {TRUE_TOO}", f"{UNKNOWN} {TRUE_ELSEWHERE}"))
     chunks = list(chunks_of(base_url, body={"n": 2}, max_rounds=0))
     assert "".join(pieces(chunks, 0)).startswith(f"{TRUE}[1]")
-    assert "".join(pieces(chunks, 1)) == f"{UNKNOWN} {TRUE_ELSEWHERE}[1]"
+    assert "".join(pieces(chunks, 1)) == f"{UNKNOWN} ⚠️ {TRUE_ELSEWHERE}[1]{HALF}"
     assert finish(chunks, 1)["verification"]["claims"][0]["verdict"] == "unsupported"
 
 
@@ -190,7 +193,7 @@ def test_a_sentence_that_fails_is_corrected_before_anyone_reads_it(base_url: str
 def test_what_fails_when_no_correction_is_left_is_marked(base_url: str, upstream: Upstream) -> None:
     upstream.enqueue(*[Reply(f"{TRUE} {UNKNOWN} {TRUE_TOO}")] * 2)
     chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
-    assert "".join(pieces(chunks)) == f"{TRUE}[1] {UNKNOWN}[?] {TRUE_TOO}[2]"
+    assert "".join(pieces(chunks)) == f"{TRUE}[1] {UNKNOWN} ⚠️ {TRUE_TOO}[2]"
     assert len(upstream.requests) == 2
 
 
@@ -227,10 +230,17 @@ def test_where_a_correction_does_not_help_the_reply_goes_on_with_a_warning(
 ) -> None:
     upstream.enqueue(Reply(f"{TRUE} {FALSE} {TRUE_TOO}"), answer)
     chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
-    assert "".join(pieces(chunks)) == f"{TRUE}[1] {FALSE}[?] {TRUE_TOO}[2]"
+    assert "".join(pieces(chunks)) == f"{TRUE}[1] {FALSE} ⚠️ {TRUE_TOO}[2]"
     verification = finish(chunks)["verification"]
     (step,) = verification["correction"]
     assert (step["asked_for"], step["result"], verification["rounds"]) == ("continuation", result, 1)
+
+
+def test_a_claim_stays_where_the_correction_says_nothing(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"{FALSE} {TRUE}"), Reply(""))
+    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
+    assert "".join(pieces(chunks)).startswith(f"{FALSE} ⚠️")
+    assert finish(chunks)["verification"]["rounds"] == 1
 
 
 @pytest.mark.parametrize("mode", ["sentence", "buffer", "passthrough"])

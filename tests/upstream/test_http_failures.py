@@ -192,7 +192,8 @@ async def test_nobody_there(stream: bool) -> None:
     await llm.close()
     assert type(error) is UpstreamConnectionError
     assert (error.status, error.code) == (502, "upstream_unreachable")
-    assert f"openai/ours at {CLOSED_PORT}:" in error.message
+    assert "Can't reach openai/ours: " in error.message
+    assert "127.0.0.1" not in error.message
     assert KEY not in repr(llm)
 
 

@@ -183,5 +183,5 @@ def test_endpoint_without_secrets_in_its_repr() -> None:
         "openai/m", "http://u:hidden@h/v1?k=hidden", "hidden", headers={"x": "hidden"}, params={"p": "hidden"}
     )
     assert "hidden" not in repr(endpoint)
-    assert "hidden" not in endpoint.where
+    assert "hidden" not in endpoint.address
     assert "hidden" not in repr(replace(endpoint, client_key=True))

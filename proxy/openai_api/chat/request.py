@@ -59,6 +59,12 @@ class ChatRequest:
         return n
 
     @property
+    def calls_tools(self) -> bool:
+        """Whether the reply may call tools. Text beside tool calls must stay as it is."""
+        body = self.chat.body
+        return bool(body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none"
+
+    @property
     def editable(self) -> bool:
         """Whether the reply's text may be edited: not if it is JSON, which a program reads, nor if it comes
         with log-probabilities of its tokens."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proxy.citations.notice import appended, notice
 from proxy.citations.place import Annotated, Located, Reference
 from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of
@@ -28,7 +29,7 @@ _GAP = " … "
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One choice, ready for the wire. Cutting `content` at `cuts` never splits a marker. `content` is a
-    string unless the upstream's was not."""
+    string unless the upstream's was not. `notice` is what a client with status events shows in one."""
 
     raw: Json
     content: Any
@@ -36,6 +37,7 @@ class Choice:
     annotations: list[Json]
     references: list[Json]
     verification: Json
+    notice: str = ""
 
 
 def choices(answer: Answer) -> list[Choice]:
@@ -56,13 +58,19 @@ def choice(outcome: Outcome, rendering: Rendering) -> Choice:
     draft = attempt.draft
     annotated = rendering.annotated(draft.text, attempt.findings, editable=draft.editable)
     untouched = (draft.choice.get("message") or {}).get("content")
+    shown = draft.editable and bool(draft.text)
+    said = notice(draft.text, attempt.findings) if shown and rendering.notice != "none" else ""
+    in_text = said if rendering.notice == "text" else ""
     return Choice(
         raw=draft.choice,
-        content=annotated.content if draft.editable and draft.text else untouched,
+        content=annotated.content + appended(annotated.content, in_text, rendering.warning)
+        if shown
+        else untouched,
         cuts=annotated.cuts if draft.editable else (),
         annotations=[annotation(reference) for reference in annotated.references],
         references=[reference_object(reference) for reference in annotated.references],
         verification=verification(outcome, annotated, rendering.aggregation),
+        notice="" if in_text else said,
     )
 
 
@@ -172,6 +180,7 @@ def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregatio
         "best": outcome.best,
         **({"dropped": dropped} if outcome.trimmed else {}),
         **({"malformed": attempt.malformed} if attempt.malformed else {}),
+        **({"task": attempt.task} if attempt.task else {}),
         **({"error": attempt.error} if attempt.error else {}),
     }
 

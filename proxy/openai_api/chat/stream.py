@@ -85,7 +85,7 @@ class ChatSerializer:
         for index, choice in enumerate(choices(answer)):
             rest = self.chunks.rest(index, choice, answer.reply.raw, self._sent.get(index))
             content = choice.content if isinstance(choice.content, str) else ""
-            yield from self.profile.streamed(rest, content)
+            yield from self.profile.streamed(rest, content, choice.notice)
         if self.chunks.usage:
             yield self.chunks.usage_chunk(usage(answer))
 
