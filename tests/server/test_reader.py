@@ -38,6 +38,11 @@ def post(
     return httpx.post(f"{base_url}/chat/completions", json=body, timeout=60)
 
 
+def stubborn(upstream: Upstream, draft: str) -> None:
+    """An upstream that drafts the same each time, and says nothing when it is to correct it."""
+    upstream.answer = lambda body: draft if len(body["messages"]) == 1 else ""
+
+
 def chunks_of(answer: httpx.Response) -> list[dict[str, Any]]:
     lines = [line for line in answer.text.splitlines() if line.startswith("data: {")]
     return [json.loads(line.removeprefix("data: ")) for line in lines]
@@ -74,7 +79,7 @@ class TestEveryProfile:
     def test_what_holds_is_cited(
         self, base_url: str, upstream: Upstream, profile: ProfileName, stream: bool
     ) -> None:
-        upstream.answer = lambda _body: f"{TRUE} {TRUE_TOO}"
+        stubborn(upstream, f"{TRUE} {TRUE_TOO}")
         text, _ = read(base_url, profile, stream=stream)
         assert text == expected(f"{TRUE}[1] {TRUE_TOO}[2]", profile)
 
@@ -82,7 +87,7 @@ class TestEveryProfile:
     def test_what_failed_is_marked(
         self, base_url: str, upstream: Upstream, profile: ProfileName, stream: bool, claim: str
     ) -> None:
-        upstream.answer = lambda _body: f"{TRUE} {claim} {TRUE_ELSEWHERE}"
+        stubborn(upstream, f"{TRUE} {claim} {TRUE_ELSEWHERE}")
         text, _ = read(base_url, profile, stream=stream)
         shown = f"{TRUE}[n] {claim} ⚠️ {TRUE_ELSEWHERE}[n]"
         wanted = shown.replace("[n]", "") if profile == "none" else shown
@@ -91,14 +96,14 @@ class TestEveryProfile:
     def test_a_reply_of_which_all_failed_says_so(
         self, base_url: str, upstream: Upstream, profile: ProfileName, stream: bool
     ) -> None:
-        upstream.answer = lambda _body: f"{FALSE} {UNKNOWN}"
+        stubborn(upstream, f"{FALSE} {UNKNOWN}")
         text, _ = read(base_url, profile, stream=stream)
         assert text == f"{FALSE} ⚠️ {UNKNOWN} ⚠️\n\n⚠️ {NONE}"
 
     def test_a_reply_that_was_not_checked_says_so(
         self, base_url: str, upstream: Upstream, profile: ProfileName, stream: bool
     ) -> None:
-        upstream.answer = lambda _body: TRUE
+        stubborn(upstream, TRUE)
         text, verification = read(base_url, profile, stream=stream, deadline=0.000001)
         assert text == f"{TRUE}\n\n⚠️ {SKIPPED}"
         assert (verification["status"], verification["error"]) == ("skipped", "the deadline passed")
@@ -107,7 +112,7 @@ class TestEveryProfile:
         self, base_url: str, upstream: Upstream, profile: ProfileName, stream: bool
     ) -> None:
         draft = json.dumps({"tags": ["Engineering", f"{FALSE} {UNKNOWN}"]})
-        upstream.answer = lambda _body: draft
+        stubborn(upstream, draft)
         text, verification = read(base_url, profile, stream=stream, question=TAGS)
         assert text == draft
         assert (verification["status"], verification["task"]) == ("skipped", "tags for the chat")
@@ -153,7 +158,7 @@ def test_text_beside_tool_calls_is_left_alone_where_tools_are_offered(
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_a_chinese_reply_is_warned_about_in_chinese(base_url: str, upstream: Upstream, stream: bool) -> None:
-    upstream.answer = lambda _body: FALSE_ZH
+    stubborn(upstream, FALSE_ZH)
     text, _ = read(base_url, "openai", stream=stream)
     assert text == f"{FALSE_ZH} ⚠️\n\n⚠️ 这句陈述未在资料中找到依据。"
 
@@ -163,23 +168,23 @@ class TestPresets:
     def test_strict_shows_nothing_that_was_not_found(
         self, base_url: str, upstream: Upstream, stream: bool
     ) -> None:
-        upstream.answer = lambda _body: f"{TRUE} {FALSE}"
+        stubborn(upstream, f"{TRUE} {FALSE}")
         text, verification = read(base_url, "openai", stream=stream, preset="strict")
         assert (text, verification["dropped"]) == (f"{TRUE}[1]", [FALSE])
-        upstream.answer = lambda _body: f"{FALSE} {UNKNOWN}"
+        stubborn(upstream, f"{FALSE} {UNKNOWN}")
         assert read(base_url, "openai", stream=stream, preset="strict")[0] == NOTHING_LEFT
 
     def test_strict_refuses_what_could_not_be_checked(
         self, base_url: str, upstream: Upstream, stream: bool
     ) -> None:
-        upstream.answer = lambda _body: TRUE
+        stubborn(upstream, TRUE)
         answer = post(base_url, stream=stream, preset="strict", deadline=0.000001)
         assert "verification_unavailable" in answer.text
         assert TRUE not in answer.text
 
     def test_report_leaves_the_text_untouched(self, base_url: str, upstream: Upstream, stream: bool) -> None:
         draft = f"{TRUE}[7] {FALSE} {UNKNOWN}"
-        upstream.answer = lambda _body: draft
+        stubborn(upstream, draft)
         text, verification = read(base_url, "openai", stream=stream, preset="report")
         assert text == draft
         assert verification["claims"][0]["verdict"] == "supported"
@@ -191,7 +196,7 @@ class TestPresets:
         assert (text, verification["rounds"]) == (f"{TRUE}[1] {FALSE}", 1)
 
     def test_single_options_override_a_preset(self, base_url: str, upstream: Upstream, stream: bool) -> None:
-        upstream.answer = lambda _body: f"{TRUE} {FALSE}"
+        stubborn(upstream, f"{TRUE} {FALSE}")
         options: Any = {"preset": "papers", "max_rounds": 0, "mark_nonfactual": "[?]"}
         text, _ = read(base_url, "openai", stream=stream, **options)
         assert text == f"{TRUE}[1] {FALSE}[?]"
@@ -222,7 +227,7 @@ class TestPresets:
     def test_a_preset_never_lifts_what_is_configured_for_safety(
         self, corpus: Library, upstream: Upstream, stream: bool
     ) -> None:
-        upstream.answer = lambda _body: f"{TRUE} {FALSE}"
+        stubborn(upstream, f"{TRUE} {FALSE}")
         with serving(settings_for(upstream.url, preset="strict"), corpus) as base_url:
             assert post(base_url, stream=stream, preset="report").status_code == 400
             assert read(base_url, "openai", stream=stream, preset="reader")[0] == f"{TRUE}[1]"
@@ -231,7 +236,7 @@ class TestPresets:
 
 
 def test_markers_and_notice_can_be_turned_off(corpus: Library, upstream: Upstream) -> None:
-    upstream.answer = lambda _body: f"{FALSE} {UNKNOWN}"
+    stubborn(upstream, f"{FALSE} {UNKNOWN}")
     off: Any = {"citation": {"mark_nonfactual": "", "notice": False}}
     with serving(settings_for(upstream.url, **off), corpus) as base_url:
         assert read(base_url, "openai", stream=True)[0] == f"{FALSE} {UNKNOWN}"
