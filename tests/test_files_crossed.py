@@ -19,6 +19,7 @@ from tests.serving import serving, settings_for
 PROXY = Path(__file__).parent.parent / "proxy"
 BACKENDS = ("retrieval", "checkers", "upstream")
 MOST = 30
+"""Files, at most; a request's documents are looked for in each chat, and are one of them."""
 
 
 class Crossed:
@@ -65,5 +66,5 @@ def test_a_checked_chat_crosses_few_files(
     assert answer.status_code == 200
     assert "[1]" in answer.text
     files = crossed.before_backends()
-    assert len(files) < MOST, f"{len(files)} files: {files}"
+    assert len(files) <= MOST, f"{len(files)} files: {files}"
     assert "engine/pipeline.py" in files

@@ -185,13 +185,15 @@ def test_the_openai_sdk_s_next_turn_is_what_the_upstream_wrote(
     client: OpenAI, upstream: Upstream, name: ProfileName, mode: str
 ) -> None:
     upstream.enqueue(DRAFT, "Yes.")
-    vouch = {"profile": name, "mark_nonfactual": "[?]", "max_rounds": 0}
+    vouch: dict[str, Any] = {"profile": name, "mark_nonfactual": "[?]", "max_rounds": 0}
     asked: Any = [{"role": "user", "content": QUESTION}]
     if mode == "whole":
         options: Any = {"extra_body": {"vouch": vouch}}
         whole = client.chat.completions.create(model="test", messages=asked, **options)
         message = whole.choices[0].message.model_dump(exclude_none=True)
     else:
+        if mode == "passthrough":
+            del vouch["mark_nonfactual"]
         body = {"vouch": {**vouch, "stream_mode": mode}}
         with client.chat.completions.stream(model="test", messages=asked, extra_body=body) as events:
             message = events.get_final_completion().choices[0].message.model_dump(exclude_none=True)

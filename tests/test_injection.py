@@ -22,7 +22,8 @@ NONFACTUAL = ("contradicted", "unsupported")
 
 def check(client: OpenAI, upstream: Upstream, claim: str, *documents: dict[str, str]) -> Any:
     upstream.enqueue(claim)
-    return ask(client, "What is known about it?", max_rounds=0, documents=list(documents))
+    alone: Any = {"evidence": "request", "on_unsupported": "keep", "notice": False}
+    return ask(client, "What is known about it?", max_rounds=0, documents=list(documents), **alone)
 
 
 async def test_no_injected_passage_makes_the_checker_support_a_nonfactual_claim() -> None:

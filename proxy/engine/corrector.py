@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from proxy.aio import together
-from proxy.citations.notice import nothing_left
+from proxy.citations.history import nothing_left
 from proxy.correction import continuation, reprompt, rewrite, single
 from proxy.correction.leaks import Asked, Fault, asked_with, fault, without_preamble
 from proxy.correction.single import MAX_SENTENCES, complete_sentence, quoted, read_sentence

@@ -15,11 +15,11 @@ from proxy.aio import closing, together
 from proxy.claims.continuations import Read
 from proxy.engine.corrector import Corrector, Options
 from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
+from proxy.engine.incremental_verifier import holds_json, is_json
 from proxy.engine.reply_stream import ReplyStream, read_draft, reader
 from proxy.engine.verifier import Verifier
 from proxy.errors import VerificationError
 from proxy.protocols import LLM
-from proxy.text.json_values import holds_json, is_json
 from proxy.types import Attempt, Chat, Draft, Outcome, Task, Usage
 
 _MAX_TITLE = 100

@@ -27,11 +27,10 @@ from proxy.engine.delivery import (
     StreamEvent,
     TextEvent,
 )
-from proxy.engine.incremental_verifier import IncrementalVerifier, Prefix
+from proxy.engine.incremental_verifier import IncrementalVerifier, Prefix, is_json
 from proxy.engine.verifier import Verifier
 from proxy.errors import UpstreamError, UpstreamTimeoutError, VerificationError
 from proxy.protocols import LLM
-from proxy.text.json_values import is_json
 from proxy.types import (
     Attempt,
     Chat,

@@ -11,7 +11,7 @@ from proxy.citations.report import numbered
 from proxy.config.checker_settings import CheckerName
 from proxy.errors import RequestError
 from proxy.openai_api.chat.response import usage_object
-from proxy.openai_api.request_sources import RequestDocument
+from proxy.openai_api.documents import RequestDocument
 from proxy.types import Document, Json, Status, Verdict
 
 

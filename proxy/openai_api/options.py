@@ -17,8 +17,8 @@ from proxy.engine.corrector import Options
 from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
 from proxy.engine.verifier import Verifier
 from proxy.errors import ModelNotFoundError, RequestError
+from proxy.openai_api.documents import RequestDocument
 from proxy.openai_api.profiles import PROFILES, Profile
-from proxy.openai_api.request_sources import RequestDocument
 from proxy.protocols import Checker
 from proxy.types import (
     WARNING,

@@ -19,11 +19,10 @@ from proxy.engine.delivery import Answer, StreamEvent
 from proxy.engine.pipeline import Pipeline
 from proxy.engine.reply_stream import unchecked_events
 from proxy.errors import OverloadedError
-from proxy.openai_api.chat.request import ChatRequest
+from proxy.openai_api.chat.request import ChatRequest, task_of
 from proxy.openai_api.chat.stream import ChatSerializer, Chunks, UncheckedChatSerializer
+from proxy.openai_api.documents import open_sources
 from proxy.openai_api.options import ResolvedOptions, find_model
-from proxy.openai_api.request_sources import open_sources
-from proxy.openai_api.tasks import task_of
 from proxy.protocols import LLM
 from proxy.server.relay import Relayed
 from proxy.server.streaming import Serializer, event_stream

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.citations.history import bare
-from proxy.citations.notice import appended, notice
+from proxy.citations.history import appended, bare, notice
 from proxy.claims.segment import segment
 from proxy.types import WARNING, Finding, Verdict
 

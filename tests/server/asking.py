@@ -9,7 +9,7 @@ from typing import Any
 from openai import OpenAI
 from openai.types.chat import ChatCompletion
 
-from proxy.citations.notice import notice_span
+from proxy.citations.history import notice_span
 from proxy.types import WARNING
 
 QUESTION = "What do you know about the Eiffel Tower?"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proxy.citations.notice import appended, notice
+from proxy.citations.history import appended, notice
 from proxy.citations.place import Annotated, Located, Reference
 from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.text.json_values import holds_json, is_json, may_become_json
+from proxy.engine.incremental_verifier import holds_json, is_json, may_become_json
 
 VALUES = [
     '{"title": "A \\"b\\" \\u00e9 \\ud83d\\ude00 c. D e.", "n": [1, -2.5e-3, true, null, {"a": []}]}',
