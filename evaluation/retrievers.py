@@ -70,6 +70,7 @@ async def verify(
     verified = await Verifier(evidence, checker, top_k=k, max_claims=len(claims)).verify(
         claims, question, until
     )
-    if verified.error:
+    judged = (item.judgement for finding in verified.findings for item in finding.evidence)
+    if verified.error and not any(judged):
         raise CheckError(verified.error)
     return verified.findings

@@ -249,7 +249,8 @@ async def test_sentences_go_in_batches_of_which_each_sees_what_precedes_it(
 
 
 async def test_a_sentence_without_end_is_not_asked_about(upstream: Upstream, llm: HTTPUpstream) -> None:
-    (claim,) = segment("word " * MAX_SENTENCE_CHARS)
+    text = "word" * MAX_SENTENCE_CHARS
+    claim = Claim(0, len(text), text, text)
     (found,) = await LLMExtractor(llm).extract([claim], "")
     assert "not taken apart" in found.error
     assert await LLMExtractor(llm).extract([], "") == []
