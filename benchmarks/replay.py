@@ -80,7 +80,7 @@ def exchange(client: httpx.Client, base_url: str, upstream: str, question: str, 
     body = {
         "model": "replay",
         "messages": [{"role": "user", "content": question}],
-        "vouch": {"max_rounds": 0, "mark_nonfactual": ""},
+        "vouch": {"max_rounds": 0, "mark_nonfactual": "", "notice": False},
     }
     times = []
     for url in (upstream, base_url):

@@ -47,7 +47,11 @@ def wikipedia_url(tmp_path_factory: pytest.TempPathFactory, session_upstream: Up
 
 def ask(client: httpx.Client, url: str, question: str, max_rounds: int) -> dict[str, Any]:
     messages = [{"role": "user", "content": question}]
-    body = {"model": "test", "messages": messages, "vouch": {"max_rounds": max_rounds, "mark_nonfactual": ""}}
+    body = {
+        "model": "test",
+        "messages": messages,
+        "vouch": {"max_rounds": max_rounds, "mark_nonfactual": "", "notice": False},
+    }
     response = client.post(f"{url}/chat/completions", json=body, timeout=120)
     assert response.status_code == 200, response.text
     reply: dict[str, Any] = response.json()
