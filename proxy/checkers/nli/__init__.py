@@ -1,4 +1,4 @@
-"""The default checker: a cross-encoder trained for entailment, in two sizes."""
+"""The checker `nli`: a cross-encoder trained for entailment."""
 
 from proxy.checkers.nli.checker import NLIChecker
 from proxy.checkers.nli.weights import INSTALL_BASE, Size, available, load, packaged

