@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from proxy.checkers.nli.weights import Size, packaged
+from proxy.checkers.nli.weights import packaged
 from proxy.errors import VouchError
 from proxy.model_files import use_device
-from proxy.types import DeviceName
+from proxy.types import DeviceName, Size
 from training.base_models import find_base
 from training.calibrate import calibrate
 from training.export import export
@@ -40,7 +40,7 @@ def _plan(work: _Work) -> None:
 
 
 def _fit(work: _Work) -> None:
-    fit(work.run, work.base, work.recipe.settings, cool_down=work.options.cool_down)
+    fit(work.run, work.base, work.recipe.settings, begin=work.options.begin, cool_down=work.options.cool_down)
 
 
 def _calibrate(work: _Work) -> None:
@@ -108,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
             metavar="ROWS",
             help="let the learning rate fall now, over so many rows, and end",
         )
+        step.add_argument("--begin", type=Path, metavar="FILE", help="trained tensors to begin with")
         step.add_argument("--workers", type=_counted, help="threads (default 2)")
         step.add_argument("--device", choices=get_args(DeviceName), default="cpu")
         step.add_argument("--out", type=Path, help="where `export` writes (default: the package)")

@@ -27,8 +27,9 @@ from proxy.types import Language
 from training.objective import log_odds
 from training.plan import Plan, read_plan
 from training.recipes import Recipe
+from training.rows import TrainingRow
 from training.run import CALIBRATION, TRAINED, Run, TrainingError, write_json
-from training.training_data import Source, TrainingRow, evidence_key, read_source
+from training.training_data import Source, evidence_key, read_source
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +51,8 @@ class Scored:
     label: Label
     log_odds: float
     contradiction: float
+    mismatched: bool = False
+    """Whether the evidence is that of another claim."""
 
 
 def calibrate(recipe: Recipe, base: Path, data: Path, run: Run) -> Path:
@@ -92,9 +95,13 @@ def unused_rows(sources: Sequence[Source], plan: Plan, data: Path, run: Run) -> 
 
 def calibration_of(rows: Sequence[Scored], language: Language) -> Calibration:
     """The calibration with the least log loss of `supported`, and the least share of contradiction that
-    reaches the precision."""
-    odds = np.array([[row.log_odds] for row in rows], dtype=np.float64)
-    right = np.array([row.label == "supported" for row in rows], dtype=np.bool_)
+    reaches the precision.
+
+    Mismatched evidence is too easy for the first, but must not be called a contradiction.
+    """
+    own = [row for row in rows if not row.mismatched]
+    odds = np.array([[row.log_odds] for row in own], dtype=np.float64)
+    right = np.array([row.label == "supported" for row in own], dtype=np.bool_)
     if right.all() or not right.any():
         raise TrainingError(f"There are no rows of both labels to calibrate {language} on.")
     fitted = LogisticRegression(C=1e6).fit(odds, right)
@@ -138,7 +145,8 @@ def _scored(rows: Sequence[TrainingRow], model: NLIModel, reader: Reader) -> lis
         except ClaimTooLongError:
             continue
         if windows:
-            scored.append(Scored(row.label, *decisive_scores(windows, model, reader)))
+            scores = decisive_scores(windows, model, reader)
+            scored.append(Scored(row.label, *scores, mismatched=row.id.endswith("#mismatched")))
     return scored
 
 
@@ -164,6 +172,6 @@ def _batches(pairs: Sequence[TokenPair]) -> Iterator[Sequence[TokenPair]]:
 
 def _outputs(model: NLIModel, reader: Reader, pairs: Sequence[TokenPair]) -> list[tuple[float, float]]:
     with torch.inference_mode():
-        logits, _ = model(batch_of(pairs, reader.special).to(device()))
+        logits = model(batch_of(pairs, reader.special).to(device()))
     shares = (logits[:, 1] - logits[:, 2]).sigmoid()
     return list(zip(log_odds(logits).tolist(), shares.tolist(), strict=True))

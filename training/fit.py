@@ -8,6 +8,7 @@ learnt before the rate fell is kept as a checkpoint, from which a longer run can
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,17 +19,19 @@ from queue import Empty, Queue
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
 from proxy.checkers.nli.model import NLIModel, SpecialTokens
 from proxy.checkers.nli.reader import Reader
-from proxy.model_files import device
-from training.lora import adapted, exported, restore, trained
+from proxy.model_files import device, dtype_of
+from training.lora import adapted, exported, restore, trained, unscaled
 from training.micro_batches import MicroBatch, Unit, micro_batch, steps
 from training.objective import label_loss, log_odds, ranking_loss
 from training.plan import Plan, read_plan
 from training.recipes import Settings
 from training.run import (
+    BEGUN,
     CHECKPOINT,
     COOLING,
     TRAINED,
@@ -84,22 +87,32 @@ def fit(
     base: Path,
     settings: Settings,
     *,
+    begin: Path | None = None,
     cool_down: int | None = None,
     watch: Watch | None = None,
 ) -> Path:
     """Trains, or goes on where the run was stopped; returns the file of the trained tensors.
+
+    With `begin`, a run that has learnt nothing yet begins with that file of trained tensors, a copy of which
+    it keeps. What such a run gives is the mean of the tensors that it began and ended with (WiSE-FT, Wortsman
+    et al. 2022): it keeps more of what the earlier run learnt from other rows.
 
     With `cool_down`, the learning rate falls from the last checkpoint on, over so many rows, and training
     ends; without, over the last rows of `settings.total_rows`. On one thread the same run gives the same
     bytes, however often it was stopped.
 
     Raises:
-        TrainingError: there is no plan, or the checkpoint is of another plan or model.
+        TrainingError: there is no plan, or the checkpoint or `begin` is of another plan or model.
     """
     plan = read_plan(run)
+    if begin is not None and not run.path(BEGUN).exists():
+        if run.path(CHECKPOINT).exists():
+            raise TrainingError(f"{run.folder} has begun without {begin}: take another --run folder.")
+        shutil.copyfile(_readable(begin), run.path(BEGUN))
     trainer = _Trainer(run, plan, base, settings, watch)
     total = settings.total_rows or plan.rows
     decay = max(1, round(total * settings.decay))
+    trainer.begin()
     trainer.restore(CHECKPOINT)
     if cool_down is None:
         trainer.learn(CHECKPOINT, until=total - decay)
@@ -138,6 +151,7 @@ class _Trainer:
         self._run, self._plan, self._settings, self._device = run, plan, settings, device()
         self._watch = watch
         self._workers = settings.workers if self._device.type == "cpu" else 1
+        self._half = dtype_of("auto") is torch.bfloat16
         self._special: SpecialTokens = Reader(base).special
         self._model: NLIModel = adapted(base, settings).to(self._device)
         self._trained = trained(self._model)
@@ -151,6 +165,12 @@ class _Trainer:
             foreach=True,
         )
         self.state = State(plan.checksum)
+
+    def begin(self) -> None:
+        """Takes the weights that the run begins with, if it has any."""
+        if self._run.path(BEGUN).exists():
+            tensors = load_file(self._run.path(BEGUN), device=str(self._device))
+            restore(self._model, unscaled(tensors, self._settings))
 
     def restore(self, name: str) -> None:
         """Goes back to a checkpoint, if the run has it."""
@@ -198,7 +218,13 @@ class _Trainer:
     def export(self) -> Path:
         """Writes the trained tensors as an adapter's file, and how much they have learnt."""
         path = self._run.path(TRAINED)
-        save_file(exported(self._model, self._settings), path)
+        tensors = exported(self._model, self._settings)
+        if self._run.path(BEGUN).exists():
+            begun = load_file(self._run.path(BEGUN))
+            tensors = {
+                name: ((tensor.float() + begun[name].float()) / 2).half() for name, tensor in tensors.items()
+            }
+        save_file(tensors, path)
         write_json(self._run.path(TRAINED_STATE), {"rows": self.state.rows, "step": self.state.step})
         log.info("fit: %s has learnt %d rows", path, self.state.rows)
         return path
@@ -248,8 +274,8 @@ class _Trainer:
     def _learn(self, batch: MicroBatch, step_rows: int) -> Progress:
         """Forward and backward pass of a micro-batch, whose loss is its share of the step's."""
         labels, groups = batch.labels.to(self._device), batch.groups.to(self._device)
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            logits, _ = self._model(batch.pairs.to(self._device))
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._half):
+            logits = self._model(batch.pairs.to(self._device))
         logits = logits.float()
         loss = label_loss(logits, labels).sum()
         ranking = ranking_loss(logits, labels, groups)
@@ -279,6 +305,14 @@ class _Trainer:
         }
         torch.save(content, part)
         part.replace(self._run.path(name))
+
+
+def _readable(path: Path) -> Path:
+    try:
+        load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise TrainingError(f"{path} can't be begun with: {error}") from error
+    return path
 
 
 def rows_learnt(run: Run) -> int:

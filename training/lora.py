@@ -50,7 +50,9 @@ def restore(model: NLIModel, tensors: Mapping[str, Tensor]) -> None:
     """Puts back what `trained` gave. Raises `TrainingError` for the tensors of another model."""
     own = trained(model)
     if own.keys() != tensors.keys():
-        raise TrainingError("The checkpoint is of another model: take another --run folder.")
+        raise TrainingError(
+            "The checkpoint, or what --begin names, is of another model: take another --run folder."
+        )
     with torch.no_grad():
         for name, tensor in tensors.items():
             own[name].copy_(tensor)
@@ -62,6 +64,14 @@ def exported(model: NLIModel, settings: Settings) -> dict[str, Tensor]:
     return {
         name: (tensor.detach().cpu() * (scale if name.endswith(LORA_UP) else 1)).half().contiguous()
         for name, tensor in trained(model).items()
+    }
+
+
+def unscaled(tensors: Mapping[str, Tensor], settings: Settings) -> dict[str, Tensor]:
+    """The tensors of an adapter's file as they are trained: the reverse of `exported`."""
+    scale = settings.rank / settings.alpha
+    return {
+        name: tensor.float() * (scale if name.endswith(LORA_UP) else 1) for name, tensor in tensors.items()
     }
 
 

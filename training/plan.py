@@ -15,6 +15,7 @@ from typing import Any
 from proxy.checkers.nli.model import TokenPair
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader
 from training.recipes import Recipe
+from training.rows import TrainingRow
 from training.run import (
     CHECKPOINT,
     PLAN,
@@ -26,7 +27,7 @@ from training.run import (
     write_json,
     write_lines,
 )
-from training.training_data import Source, TrainingRow, evidence_key, read_source
+from training.training_data import Source, evidence_key, read_source
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +113,10 @@ def make_plan(recipe: Recipe, base: Path, data: Path, run: Run) -> Path:
         {
             "made_of": made_of,
             "rows": sum(kept.values()),
-            "sources": [source.described(paths[source.file], counts[source.file]) for source in recipe.plan],
+            "sources": [
+                source.described(paths[source.file], count)
+                for source, count in zip(recipe.plan, counts, strict=True)
+            ],
         },
     )
     log.info("plan: %s has %d rows", path, sum(kept.values()))
@@ -160,19 +164,17 @@ def _units(rows: Sequence[TrainingRow], size: int, rng: Random) -> list[list[Tra
     return units
 
 
-def _ordered(
-    recipe: Recipe, paths: dict[str, Path]
-) -> tuple[list[tuple[str, list[TrainingRow]]], dict[str, int]]:
-    """All units with their files, in the plan's order, and how many rows were drawn of each file.
+def _ordered(recipe: Recipe, paths: dict[str, Path]) -> tuple[list[tuple[str, list[TrainingRow]]], list[int]]:
+    """All units with their files, in the plan's order, and how many rows were drawn of each source.
 
     Each repetition of a source spreads over its own stretch of the plan.
     """
     rng = Random(recipe.settings.seed)
     placed: list[tuple[float, str, list[TrainingRow]]] = []
-    counts: dict[str, int] = {}
+    counts: list[int] = []
     for source in recipe.plan:
         drawn = draw(read_source(source, paths[source.file], "learn"), source, rng)
-        counts[source.file] = sum(map(len, drawn))
+        counts.append(sum(map(len, drawn)))
         length = (1 - source.start) / source.repeat
         for turn in range(source.repeat):
             low = source.start + length * turn

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proxy.checkers.nli.weights import MPNET, Size
-from proxy.types import Language
+from proxy.checkers.nli.weights import MPNET
+from proxy.types import Language, Size
 from training.training_data import Source
 
 
@@ -62,45 +62,69 @@ _CAD, _FM2, _SCIFACT = "Apache-2.0, CC BY-SA 4.0", "Apache-2.0, CC BY-SA", "CC B
 _MNLI, _FEVER, _PAWS, _MED = "MultiNLI (OANC, CC)", "CC BY-SA 3.0", "free for any purpose", "CC BY-SA 4.0"
 
 _SMALL_PLAN = (
-    Source("train/cad_nli.jsonl", _CAD),
-    Source("train/mnli_clean.jsonl", _MNLI, 12_000),
-    Source("train/fever_clean.jsonl", _FEVER, 9_000),
+    Source("train/cad_nli.jsonl", _CAD, 4_000),
+    Source("train/mnli_clean.jsonl", _MNLI, 6_000),
+    Source("train/fever_clean.jsonl", _FEVER, 6_000),
     Source("train/fm2_test.jsonl", _FM2, repeat=2),
     Source("train/check_covid.jsonl", _MIT),
     Source("train/scifact.jsonl", _SCIFACT),
-    Source("train/conjnli.jsonl", _MIT),
-    Source("train/med.jsonl", _MED, 1_500, start=0.05),
-    Source("train/paws_wiki.jsonl", _PAWS, start=0.05),
-    Source("train/cg2c_doc_clean.jsonl", _MIT, 1_000, start=0.05),
-    Source("train/summedits.jsonl", _APACHE, start=0.05),
-    Source("train/defacto.jsonl", _MIT, 2_000, start=0.05),
+    Source("train/conjnli.jsonl", _MIT, 1_000),
+    Source("train/med.jsonl", _MED, 1_000, start=0.05),
+    Source("train/paws_wiki.jsonl", _PAWS, 5_000, start=0.05),
+    Source("train/cg2c_doc_clean.jsonl", _MIT, 500, start=0.05),
+    Source("train/summedits.jsonl", _APACHE, 1_500, start=0.05),
+    Source("train/defacto.jsonl", _MIT, 1_000, start=0.05),
     Source("train/bump.jsonl", _MIT, start=0.05),
     Source("dev/attributionbench_dev.jsonl", _APACHE, repeat=2, unit=2, start=0.05),
-    Source("dev/citecheck_dev.jsonl", _MIT, repeat=4, start=0.05),
+    Source("dev/citecheck_dev.jsonl", _MIT, repeat=3, start=0.05),
     Source("train/uhgeval_zh.jsonl", _APACHE, 1_000, start=0.05),
-    Source("contrast/zh.jsonl", _OWN, repeat=5, start=0.05),
-    Source("contrast/en.jsonl", _OWN, repeat=4, start=0.05),
-    Source("generated/zh.jsonl", _OWN, start=0.05),
-    Source("generated/en.jsonl", _OWN, 6_000, start=0.05),
+    Source("contrast/zh.jsonl", _OWN, repeat=4, start=0.05),
+    Source("contrast/en.jsonl", _OWN, repeat=2, start=0.05),
+    Source("generated/zh.jsonl", _OWN, 8_000, start=0.05),
+    Source("generated/en.jsonl", _OWN, 4_000, start=0.05),
+    Source("contrast/zh.jsonl", _OWN, 1_200, start=0.05, made="mismatched"),
+    Source("contrast/en.jsonl", _OWN, 600, start=0.05, made="mismatched"),
+    Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="mismatched"),
+    Source("train/fever_clean.jsonl", _FEVER, 800, start=0.05, made="mismatched"),
+    Source("contrast/zh.jsonl", _OWN, 600, start=0.05, made="misnumbered"),
+    Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="misnumbered"),
+    Source("train/uhgeval_zh.jsonl", _APACHE, 600, start=0.05, made="misnumbered"),
+    Source("train/fever_clean.jsonl", _FEVER, 600, start=0.05, made="misnumbered"),
+    Source("contrast/zh.jsonl", _OWN, 500, start=0.05, made="copied"),
+    Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="copied"),
+    Source("train/summedits.jsonl", _APACHE, 500, start=0.05, made="copied"),
+    Source("contrast/zh.jsonl", _OWN, 500, start=0.05, made="removed"),
+    Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="removed"),
+    Source("contrast/en.jsonl", _OWN, 500, start=0.05, made="removed"),
 )
 """Both languages. What is nearest to citations is repeated, and begins when the head knows its task."""
 
 _BASE_PLAN = (
     Source("train/cad_nli.jsonl", _CAD, 3_000),
     Source("train/mnli_clean.jsonl", _MNLI, 3_000),
-    Source("train/fever_clean.jsonl", _FEVER, 2_500),
-    Source("train/fm2_test.jsonl", _FM2, start=0.05),
-    Source("train/check_covid.jsonl", _MIT, 500),
-    Source("train/scifact.jsonl", _SCIFACT, 300),
-    Source("train/conjnli.jsonl", _MIT, 300),
-    Source("train/paws_wiki.jsonl", _PAWS, 2_500, start=0.05),
-    Source("train/cg2c_doc_clean.jsonl", _MIT, 250, start=0.05),
-    Source("train/summedits.jsonl", _APACHE, 600, start=0.05),
-    Source("train/defacto.jsonl", _MIT, 500, start=0.05),
-    Source("train/bump.jsonl", _MIT, 300, start=0.05),
-    Source("dev/attributionbench_dev.jsonl", _APACHE, unit=2, start=0.05),
-    Source("contrast/en.jsonl", _OWN, repeat=2, start=0.05),
+    Source("train/fever_clean.jsonl", _FEVER, 5_000),
+    Source("train/fm2_test.jsonl", _FM2, repeat=2),
+    Source("train/check_covid.jsonl", _MIT, 1_000),
+    Source("train/scifact.jsonl", _SCIFACT, 500),
+    Source("train/conjnli.jsonl", _MIT, 600),
+    Source("train/paws_wiki.jsonl", _PAWS, 5_000, start=0.05),
+    Source("train/cg2c_doc_clean.jsonl", _MIT, 600, start=0.05),
+    Source("train/summedits.jsonl", _APACHE, 1_500, start=0.05),
+    Source("train/defacto.jsonl", _MIT, 1_200, start=0.05),
+    Source("train/bump.jsonl", _MIT, start=0.05),
+    Source("dev/attributionbench_dev.jsonl", _APACHE, repeat=2, unit=2, start=0.05),
+    Source("contrast/en.jsonl", _OWN, repeat=3, start=0.05),
     Source("generated/en.jsonl", _OWN, 4_000, start=0.05),
+    Source("contrast/en.jsonl", _OWN, 1_200, start=0.05, made="mismatched"),
+    Source("dev/attributionbench_dev.jsonl", _APACHE, start=0.05, made="mismatched"),
+    Source("train/fever_clean.jsonl", _FEVER, 1_000, start=0.05, made="mismatched"),
+    Source("contrast/en.jsonl", _OWN, 500, start=0.05, made="misnumbered"),
+    Source("dev/attributionbench_dev.jsonl", _APACHE, start=0.05, made="misnumbered"),
+    Source("train/fever_clean.jsonl", _FEVER, 800, start=0.05, made="misnumbered"),
+    Source("train/summedits.jsonl", _APACHE, 800, start=0.05, made="copied"),
+    Source("train/fever_clean.jsonl", _FEVER, 600, start=0.05, made="copied"),
+    Source("contrast/en.jsonl", _OWN, 700, start=0.05, made="removed"),
+    Source("train/fever_clean.jsonl", _FEVER, 600, start=0.05, made="removed"),
 )
 
 _CALIBRATION: Mapping[Language, tuple[Source, ...]] = {
@@ -115,11 +139,14 @@ _CALIBRATION: Mapping[Language, tuple[Source, ...]] = {
         Source("train/fib_xsum.jsonl", "CC BY 4.0", 60),
         Source("dev/attributionbench_dev.jsonl", _APACHE, 120),
         Source("generated/en_fresh.jsonl", _OWN, 160),
+        Source("train/fever_clean.jsonl", _FEVER, 120, made="mismatched"),
+        Source("dev/attributionbench_dev.jsonl", _APACHE, 80, made="mismatched"),
     ),
     "zh": (
         Source("train/uhgeval_zh.jsonl", _APACHE, 80),
         Source("dev/citecheck_dev.jsonl", _MIT, 120),
         Source("generated/zh_fresh.jsonl", _OWN, 160),
+        Source("dev/citecheck_dev.jsonl", _MIT, 120, made="mismatched"),
     ),
 }
 """As many rows as are wanted of each file; it gives fewer where the plan has nearly all of it."""

@@ -18,6 +18,8 @@ CHECKPOINT = "checkpoint.pt"
 """Of the part of a run that has the full learning rate: where a later run can go on."""
 COOLING = "cooling.pt"
 """Of the part in which the learning rate falls."""
+BEGUN = "begun.safetensors"
+"""The weights that the run began with, where it did not begin with an untrained adapter."""
 TRAINED, TRAINED_STATE = "trained.safetensors", "trained.json"
 CALIBRATION = "calibration.json"
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Literal
 
-from evaluation.datasets import Row, read_lines
-from proxy.checkers.nli.model import LABELS
-from proxy.claims.context import needs_context, shortened
-from proxy.types import LANGUAGES, Pair
+from evaluation.datasets import read_lines
+from proxy.types import LANGUAGES
 from training.generated.generate import generated
+from training.made import Made, made_rows
+from training.rows import TrainingRow
 from training.run import Run, TrainingError, file_checksum, write_lines
 
 log = logging.getLogger(__name__)
@@ -37,17 +38,8 @@ PERMITTED = frozenset(
 """Licences under which weights that learnt from the data may be distributed. `own` is this project's data."""
 
 CONTRAST = Path(__file__).parent / "contrast"
-NOT_SUPPORTED = -1
-"""The class of a row whose source does not tell contradicted from unsupported."""
-_CLASSES = {
-    "supported": LABELS.index("entailment"),
-    "contradicted": LABELS.index("contradiction"),
-    "unsupported": LABELS.index("neutral"),
-    "not_supported": NOT_SUPPORTED,
-}
 _SHARED = ("dev/attributionbench_dev.jsonl", "dev/citecheck_dev.jsonl")
 """Files of which a part is learnt, a part calibrates and a part is measured."""
-_LONGEST_QUESTION = 300
 DRAFTS, FRESH_DRAFTS = 2500, 200
 """Pieces of evidence in the generated files: to learn from, and to calibrate on."""
 
@@ -70,6 +62,8 @@ class Source:
     """Rows of one evidence that stay together at most."""
     start: float = 0.0
     """The share of the plan before which it has none of them."""
+    made: Made | None = None
+    """What is made out of the rows, instead of the rows themselves: see `training.made`."""
 
     def path(self, data: Path, run: Run) -> Path:
         """Where the file lies. Raises `TrainingError` where it does not."""
@@ -85,30 +79,11 @@ class Source:
         return {
             "file": self.file,
             "rows": rows,
+            **({"made": self.made} if self.made else {}),
             "repeat": self.repeat,
             "licence": self.licence,
             "sha256": file_checksum(path),
         }
-
-
-class TrainingRow(Row):
-    """A labelled row that can be told from others."""
-
-    id: str
-    title: str = ""
-
-    @property
-    def label_class(self) -> int:
-        """The index in the model's `LABELS`, or `NOT_SUPPORTED`."""
-        return _CLASSES[self.label]
-
-    def pair(self) -> Pair:
-        """The row as the proxy would ask it: the question is context where the claim needs one, such as a
-        short answer, and is left out otherwise."""
-        pair = super().pair()
-        question = " ".join((self.question or "").split())
-        context = shortened(question, _LONGEST_QUESTION) if needs_context(self.claim) else ""
-        return replace(pair, title=pair.title or self.title, context=context, question="")
 
 
 def read_source(source: Source, path: Path, part: Part) -> list[TrainingRow]:
@@ -116,7 +91,7 @@ def read_source(source: Source, path: Path, part: Part) -> list[TrainingRow]:
     rows = list(read_lines(path, TrainingRow))
     if source.file in _SHARED:
         rows = [row for row in rows if part_of(row.evidence) == part]
-    return rows
+    return made_rows(rows, source.made, Random(f"{source.file} {part}")) if source.made else rows
 
 
 def part_of(evidence: str) -> Part:

@@ -56,7 +56,7 @@ HELLO = [{"role": "user", "content": "Hello"}]
             "Did you mean 'max_rounds'?",
         ),
         ({"model": "test", "messages": HELLO, "vouch": {"top_k": 0}}, 400, "vouch.top_k", "greater than"),
-        ({"model": "test", "messages": HELLO, "vouch": {"checker": "x"}}, 400, "vouch.checker", "builtin"),
+        ({"model": "test", "messages": HELLO, "vouch": {"checker": "x"}}, 400, "vouch.checker", "nli"),
         (
             {"model": "test", "messages": HELLO, "vouch": {"documents": [{"txt": "x"}]}},
             400,

@@ -18,7 +18,7 @@ from training.__main__ import main
 from training.calibrate import calibrate, trained_model
 from training.export import export
 from training.fit import State, fit, rate_share
-from training.lora import adapted
+from training.lora import adapted, trained
 from training.plan import make_plan, read_plan
 from training.recipes import RECIPES, Recipe, Settings
 from training.run import CHECKPOINT, TRAINED, Run, TrainingError, open_run, read_json
@@ -197,3 +197,31 @@ def test_a_step_says_what_must_come_before_it(
     options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run")]
     assert main(["fit", *options]) == 2
     assert "do `python -m training plan` first" in capsys.readouterr().err
+
+
+def test_a_run_that_begins_with_weights_gives_their_mean_with_what_it_learnt(
+    recipe: Recipe, new_run: NewRun
+) -> None:
+    first, second, base = new_run(), new_run(), Path(recipe.base)
+    begun = load_file(fit(first, base, replace(SETTINGS, total_rows=200)))
+    given = fit(second, base, replace(SETTINGS, total_rows=200), begin=first.path(TRAINED))
+    first.path(TRAINED).unlink()
+    checkpoint = torch.load(second.path(CHECKPOINT), weights_only=True)
+    assert checkpoint["state"]["rows"] > 0
+    again = fit(second, base, replace(SETTINGS, total_rows=200), begin=Path("gone"))
+    ended = trained(adapted(base, SETTINGS))
+    mean = load_file(given)
+    assert mean.keys() == begun.keys() == ended.keys()
+    assert any(not torch.equal(mean[name], begun[name]) for name in begun)
+    assert all(torch.equal(tensor, load_file(again)[name]) for name, tensor in mean.items())
+
+
+def test_what_a_run_may_begin_with_is_checked(recipe: Recipe, new_run: NewRun, tmp_path: Path) -> None:
+    run, base = new_run(), Path(recipe.base)
+    (tmp_path / "broken").write_bytes(b"x")
+    for name in ("broken", "gone"):
+        with pytest.raises(TrainingError, match="can't be begun with"):
+            fit(run, base, SETTINGS, begin=tmp_path / name)
+    fit(run, base, replace(SETTINGS, total_rows=100))
+    with pytest.raises(TrainingError, match="another --run"):
+        fit(run, base, SETTINGS, begin=run.path(TRAINED))

@@ -12,8 +12,9 @@ from proxy.checkers.nli.weights import Manifest, packaged
 from tests.training.toys import toy_base, toy_recipe
 from training.plan import draw, make_plan, read_plan
 from training.recipes import RECIPES, Recipe
+from training.rows import TrainingRow
 from training.run import Run, TrainingError, file_checksum, open_run
-from training.training_data import CONTRAST, PERMITTED, Source, TrainingRow, part_of, read_source
+from training.training_data import CONTRAST, PERMITTED, Source, part_of, read_source
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public data sets are not here")

@@ -1,0 +1,69 @@
+"""Rows made by rule: their labels hold, and nothing of them is in the evidence by chance."""
+
+from __future__ import annotations
+
+from random import Random
+
+from training.made import Made, made_rows
+from training.rows import TrainingRow
+
+TEXTS = (
+    "The tower is 330 metres tall. It was finished in 1889 by an engineer from Dijon.",
+    "The bridge carries 12,400 cars a day. It opened to traffic on 3 May 1964 after a long delay.",
+    "这座博物馆建于1925年，收藏文物约180万件。馆内每周一闭馆，其余时间免费开放。",
+    "The orchard has 250 trees. Its pears ripen late in a cool and rainy September.",
+)
+CLAIMS = (
+    "The tower is 330 metres tall.",
+    "The bridge opened in 1964.",
+    "博物馆收藏文物约180万件。",
+    "It has 250 trees.",
+)
+
+
+def rows() -> list[TrainingRow]:
+    return [
+        TrainingRow(id=f"r{number}", claim=claim, evidence=text, label="supported")
+        for number, (text, claim) in enumerate(zip(TEXTS, CLAIMS, strict=True))
+    ]
+
+
+def made(kind: Made, seed: int = 1) -> list[TrainingRow]:
+    return made_rows(rows(), kind, Random(seed))
+
+
+def test_the_same_seed_gives_the_same_rows() -> None:
+    for kind in ("mismatched", "misnumbered", "copied", "removed"):
+        assert made(kind) == made(kind)  # type: ignore[arg-type]
+
+
+def test_a_claim_is_put_beside_the_evidence_of_another() -> None:
+    own = dict(zip(CLAIMS, TEXTS, strict=True))
+    found = made("mismatched")
+    assert len(found) == len(TEXTS)
+    assert all(own[row.claim] != row.evidence and row.label == "unsupported" for row in found)
+
+
+def test_another_digit_makes_a_number_that_the_evidence_does_not_have() -> None:
+    for seed in range(20):
+        for row in made("misnumbered", seed):
+            assert row.label == "contradicted"
+            assert row.claim not in CLAIMS
+            assert len(row.claim) in map(len, CLAIMS)
+
+
+def test_what_does_not_hold_is_not_misnumbered() -> None:
+    wrong = [row.model_copy(update={"label": "contradicted"}) for row in rows()]
+    assert made_rows(wrong, "misnumbered", Random(1)) == []
+
+
+def test_a_copied_sentence_is_supported_and_with_another_digit_not() -> None:
+    by_label = {row.label: row for row in made("copied")}
+    assert by_label["supported"].claim in by_label["supported"].evidence
+    assert by_label["contradicted"].claim not in by_label["contradicted"].evidence
+
+
+def test_a_removed_sentence_is_not_in_what_is_left() -> None:
+    found = made("removed")
+    assert {row.label for row in found} == {"supported", "unsupported"}
+    assert all((row.claim in row.evidence) == row.supported for row in found)

@@ -1,0 +1,132 @@
+"""Rows made out of others by rule, for what people's rows do not teach.
+
+- `mismatched`: a claim beside the evidence of another row, which says nothing of it;
+- `misnumbered`: a supported claim with another digit;
+- `copied`: a sentence of the evidence itself, right and with another digit;
+- `removed`: a sentence of the evidence beside what is left of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Literal
+
+from proxy.text.sentences import sentence_spans
+from proxy.text.words import words
+from training.rows import TrainingRow
+
+Made = Literal["mismatched", "misnumbered", "copied", "removed"]
+
+_NEAREST_OF = 64
+"""Other rows among which the nearest evidence is looked for."""
+_SHORTEST, _LONGEST = 24, 400
+"""Characters of a sentence that can be a claim; Chinese ones may be a third as short."""
+_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_TITLE = re.compile(r"(?:\(meta data\) TITLE|Title):")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+
+
+def made_rows(rows: Sequence[TrainingRow], made: Made, rng: Random) -> list[TrainingRow]:
+    """The rows of a kind that can be made out of `rows`; the same arguments give the same rows."""
+    return list(_MAKERS[made](rows, rng))
+
+
+def _mismatched(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    """Half of the claims stand beside the evidence, of some others', that has most of their words."""
+    keys = [_keys(row.evidence) for row in rows]
+    for number, row in enumerate(rows):
+        own = _keys(row.claim)
+        others = [other for other in _some(rows, rng) if rows[other].evidence != row.evidence]
+        if not others or not own:
+            continue
+        nearest = number % 2 == 0
+        other = max(others, key=lambda index: len(own & keys[index])) if nearest else others[0]
+        if own <= keys[other]:
+            continue
+        yield _as(row, "mismatched", "unsupported", evidence=rows[other].evidence, title=rows[other].title)
+
+
+def _misnumbered(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    for row in rows:
+        wrong = _with_another_digit(row.claim, row.evidence, rng) if row.supported else None
+        if wrong:
+            yield _as(row, "misnumbered", "contradicted", claim=wrong)
+
+
+def _copied(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    for row in _first_of_each(rows):
+        sentences = _claims_of(row.evidence)
+        if not sentences:
+            continue
+        sentence, _ = rng.choice(sentences)
+        yield _as(row, "copied", "supported", claim=sentence)
+        if wrong := _with_another_digit(sentence, row.evidence, rng):
+            yield _as(row, "copied-wrong", "contradicted", claim=wrong)
+
+
+def _removed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    """The sentence has something that the rest does not: a word or number of its own."""
+    for row in _first_of_each(rows):
+        sentences = _claims_of(row.evidence)
+        if not sentences:
+            continue
+        sentence, rest = rng.choice(sentences)
+        own = _keys(sentence)
+        if len(rest) >= _shortest(rest) and len(own - _keys(rest)) * 3 >= len(own):
+            yield _as(row, "removed", "unsupported", claim=sentence, evidence=rest)
+            kept = _claims_of(rest)
+            if kept:
+                yield _as(row, "kept", "supported", claim=rng.choice(kept)[0], evidence=rest)
+
+
+_MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
+    "mismatched": _mismatched,
+    "misnumbered": _misnumbered,
+    "copied": _copied,
+    "removed": _removed,
+}
+
+
+def _as(row: TrainingRow, kind: str, label: str, **values: str) -> TrainingRow:
+    return row.model_copy(update={"id": f"{row.id}#{kind}", "label": label, **values})
+
+
+def _some(rows: Sequence[TrainingRow], rng: Random) -> list[int]:
+    return [rng.randrange(len(rows)) for _ in range(_NEAREST_OF)]
+
+
+def _first_of_each(rows: Sequence[TrainingRow]) -> list[TrainingRow]:
+    return list({row.evidence: row for row in reversed(rows)}.values())[::-1]
+
+
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(key for word in words(text) if word.content for key in word.keys)
+
+
+def _shortest(text: str) -> int:
+    return _SHORTEST // 3 if _HAN.search(text) else _SHORTEST
+
+
+def _claims_of(evidence: str) -> list[tuple[str, str]]:
+    """Sentences that can be claims, each with what is left of the evidence."""
+    return [
+        (sentence, f"{evidence[:start].rstrip()} {evidence[end:].lstrip()}".strip())
+        for start, end in sentence_spans(evidence)
+        if _shortest(evidence) <= len(sentence := evidence[start:end].strip()) <= _LONGEST
+        and not _TITLE.match(sentence)
+    ]
+
+
+def _with_another_digit(claim: str, evidence: str, rng: Random) -> str | None:
+    """The claim with one digit changed, so that a number comes about that the evidence does not have."""
+    places = [found.start() for found in _DIGIT.finditer(claim)]
+    if not places:
+        return None
+    place = rng.choice(places)
+    digit = rng.choice([other for other in "123456789" if other != claim[place]])
+    wrong = claim[:place] + digit + claim[place + 1 :]
+    number = next(found[0] for found in _NUMBER.finditer(wrong) if found.start() <= place < found.end())
+    return None if number in _NUMBER.findall(evidence) else wrong

@@ -1,0 +1,40 @@
+"""A labelled row that is learnt from, or calibrated on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evaluation.datasets import Row
+from proxy.checkers.nli.model import LABELS
+from proxy.claims.context import needs_context, shortened
+from proxy.types import Pair
+
+NOT_SUPPORTED = -1
+"""The class of a row whose source does not tell contradicted from unsupported."""
+_CLASSES = {
+    "supported": LABELS.index("entailment"),
+    "contradicted": LABELS.index("contradiction"),
+    "unsupported": LABELS.index("neutral"),
+    "not_supported": NOT_SUPPORTED,
+}
+_LONGEST_QUESTION = 300
+
+
+class TrainingRow(Row):
+    """A labelled row that can be told from others."""
+
+    id: str
+    title: str = ""
+
+    @property
+    def label_class(self) -> int:
+        """The index in the model's `LABELS`, or `NOT_SUPPORTED`."""
+        return _CLASSES[self.label]
+
+    def pair(self) -> Pair:
+        """The row as the proxy would ask it: the question is context where the claim needs one, such as a
+        short answer, and is left out otherwise."""
+        pair = super().pair()
+        question = " ".join((self.question or "").split())
+        context = shortened(question, _LONGEST_QUESTION) if needs_context(self.claim) else ""
+        return replace(pair, title=pair.title or self.title, context=context, question="")
