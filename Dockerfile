@@ -15,8 +15,8 @@ WORKDIR /src
 # What changes seldom comes first: these two layers are made again only when the locked versions change.
 COPY requirements-torch.txt ./
 RUN pip install --no-deps --requirement requirements-torch.txt
-COPY requirements.lock ./
-RUN pip install --no-deps --require-hashes --requirement requirements.lock
+COPY requirements.lock requirements-base.txt ./
+RUN pip install --no-deps --require-hashes --requirement requirements.lock --requirement requirements-base.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY proxy ./proxy
 COPY index_builder ./index_builder
