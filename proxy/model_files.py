@@ -185,12 +185,16 @@ def dtype_of(precision: Precision) -> torch.dtype:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hides transformers' progress bar, which would garble that of the command line."""
+    """Hides transformers' progress bar, which would garble that of the command line, and its report of weights
+    that are not used."""
     shown = transformers_logging.is_progress_bar_enabled()
+    verbosity = transformers_logging.get_verbosity()
     transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()
     try:
         yield
     finally:
+        transformers_logging.set_verbosity(verbosity)
         if shown:
             transformers_logging.enable_progress_bar()
 
