@@ -41,8 +41,8 @@ class Progress(Protocol):
 class Report:
     """What a build did.
 
-    `broken` are the first thousand of the `broken_count` documents that were skipped. `ignored` counts files
-    of unknown type in folders. `passages` is `reused` plus `encoded`.
+    `broken` are the first thousand of the `broken_count` documents that were skipped. `ignored` are the
+    files of unknown type in folders. `passages` is `reused` plus `encoded`.
     """
 
     documents: int
@@ -50,7 +50,7 @@ class Report:
     reused: int
     encoded: int
     tokens: int
-    ignored: int
+    ignored: tuple[str, ...]
     broken: tuple[BrokenDocument, ...]
     broken_count: int
     threshold: float

@@ -44,11 +44,11 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What sources hold. `ignored` counts the files of unknown type in folders and globs."""
+    """What sources hold. `ignored` are the files of unknown type in folders and globs, by their paths."""
 
     files: tuple[File, ...]
     broken: tuple[BrokenDocument, ...] = ()
-    ignored: int = 0
+    ignored: tuple[str, ...] = ()
 
 
 def expand(sources: Sequence[str]) -> Sources:
@@ -57,7 +57,7 @@ def expand(sources: Sequence[str]) -> Sources:
     A source is a file, a folder (read with all of its subfolders, symbolic links followed, hidden files
     and version control's folders skipped), a glob pattern (`**` for any depth; a folder that matches is
     read as one), or `-` for standard input. A file of unknown type is broken where it was named, and
-    only counted where a folder or a glob held it, because nobody wants the pictures beside the texts read.
+    only named where a folder or a glob held it, because nobody wants the pictures beside the texts read.
 
     Raises:
         SourceError: a source does not exist, or none of them holds a file that can be read.
@@ -65,7 +65,8 @@ def expand(sources: Sequence[str]) -> Sources:
     expanded = [_expand_one(source) for source in sources]
     for name, source in zip(sources, expanded, strict=True):
         if not source.files and not source.broken:
-            raise SourceError(f"{name} holds no documents; Vouch reads {' '.join(sorted(READERS))}.")
+            held = f" (it holds {shortened(source.ignored)})" if source.ignored else ""
+            raise SourceError(f"{name} holds no documents{held}; Vouch reads {' '.join(sorted(READERS))}.")
     whole = _joined(expanded)
     unique: dict[str, File] = {}
     for file in whole.files:
@@ -118,11 +119,17 @@ def _glob(pattern: str) -> Sources:
     )
 
 
+def shortened(paths: Sequence[str], most: int = 10) -> str:
+    """The names of the first files, and how many more there are."""
+    names = ", ".join(Path(path).name for path in paths[:most])
+    return f"{names} and {len(paths) - most:,} more" if len(paths) > most else names
+
+
 def _joined(parts: Sequence[Sources]) -> Sources:
     return Sources(
         files=tuple(itertools.chain.from_iterable(part.files for part in parts)),
         broken=tuple(itertools.chain.from_iterable(part.broken for part in parts)),
-        ignored=sum(part.ignored for part in parts),
+        ignored=tuple(itertools.chain.from_iterable(part.ignored for part in parts)),
     )
 
 
@@ -148,7 +155,8 @@ def _folder(folder: Path, *, root: Path) -> Sources:
 def _files(paths: Sequence[Path], root: Path) -> Sources:
     known = [path for path in paths if suffix(path) in READERS and path.is_file()]
     files = tuple(File(path, _id(path.relative_to(root).as_posix())) for path in known)
-    return Sources(files, ignored=len(paths) - len(known))
+    left_out = set(paths).difference(known)
+    return Sources(files, ignored=tuple(_id(str(path)) for path in paths if path in left_out))
 
 
 def _hidden(name: str) -> bool:

@@ -184,7 +184,9 @@ def check(
         ),
     ] = None,
 ) -> None:
-    """Check a text against the index, and print it with each claim coloured by its verdict.
+    """Check a text against the index, and print what became of each claim, and why.
+
+    On a terminal the text is coloured by verdict; elsewhere each claim is a line of plain text.
 
     The exit status is 3 if a claim is contradicted or unsupported, or, with `--cited`, if a statement is not
     fully supported by the documents that it cites. Otherwise it is 0.

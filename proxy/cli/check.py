@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ NONFACTUAL_EXIT = 3
 
 
 def run(text: str, config: Path | None, overrides: dict[str, Any], question: str, as_json: bool) -> None:
-    """Prints the annotated text. Exits with 3 when a claim is nonfactual."""
+    """Prints what became of the text's claims. Exits with 3 when a claim is nonfactual."""
     settings = load(config, overrides)
     if text == "-":
         text = sys.stdin.read(MAX_CHARACTERS + 1)
@@ -70,20 +71,63 @@ async def check(parts: AppContext, settings: Settings, text: str, question: str)
 
 
 def show(console: Console, checked: Choice) -> None:
-    """The text coloured by verdict, the references, and a count."""
-    text = Text(checked.content)
+    """What became of each claim, the references, and a count.
+
+    On a terminal the text coloured by verdict, and under it the claims that failed, with the reason.
+    Elsewhere one line of plain text a claim.
+    """
     claims = checked.verification["claims"]
-    for claim in claims:
-        text.stylize(COLOURS[Verdict(claim["verdict"])], claim["start"], claim["end"])
-    console.print(text)
-    console.print()
+    lines = list(_lines(checked))
+    if console.is_terminal:
+        text = Text(checked.content)
+        for claim in claims:
+            text.stylize(COLOURS[Verdict(claim["verdict"])], claim["start"], claim["end"])
+        console.print(text)
+        console.print()
+        lines = [line for claim, line in zip(claims, lines, strict=True) if "reason" in claim]
+    for line in lines:
+        console.print(line)
+    if lines:
+        console.print()
     for reference in checked.references:
         console.print(reference_line(reference))
-    counts = [(verdict, sum(claim["verdict"] == verdict for claim in claims)) for verdict in Verdict]
-    summary = [Text(f"{count} {verdict}", COLOURS[verdict]) for verdict, count in counts if count]
-    console.print(Text(", ").join(summary) if summary else Text("There is nothing to check.", "dim"))
+    console.print(
+        counted({verdict: sum(claim["verdict"] == verdict for claim in claims) for verdict in Verdict})
+    )
     if error := checked.verification.get("error"):
         console.print(Text(f"Checking stopped: {error}", "yellow"))
+
+
+def counted(counts: Mapping[Verdict, int]) -> Text:
+    """`2 supported, 1 contradicted`."""
+    summary = [Text(f"{count} {verdict}", COLOURS[verdict]) for verdict, count in counts.items() if count]
+    return Text(", ").join(summary) if summary else Text("There is nothing to check.", "dim")
+
+
+def claim_line(verdict: str, text: str, remarks: str) -> Text:
+    """`contradicted: The claim. (why)`"""
+    line = Text(f"{verdict}: ", COLOURS[Verdict(verdict)]).append(" ".join(text.split()), "default")
+    return line.append(f" ({' '.join(remarks.split())})", "default") if remarks else line
+
+
+def _lines(checked: Choice) -> Iterator[Text]:
+    """One line a claim: the verdict, the claim with its markers and, where it failed, why."""
+    verification = checked.verification
+    failed = iter(verification["attempts"][verification["best"]]["nonfactual"])
+    for claim in verification["claims"]:
+        verdict = Verdict(claim["verdict"])
+        markers = "".join(f"[{number}]" for number in claim["references"])
+        remarks = [claim["reason"]] if "reason" in claim else []
+        if verdict.nonfactual:
+            remarks += _failed_remarks(next(failed))
+        yield claim_line(verdict, claim["text"] + markers, "; ".join(remarks))
+
+
+def _failed_remarks(failed: Json) -> Iterator[str]:
+    if failed["missing"]:
+        yield f"not borne out: {', '.join(failed['missing'])}"
+    if failed["evidence"]:
+        yield f"{failed['evidence']['title']} says “{failed['evidence']['quote']}”"
 
 
 def reference_line(reference: Json) -> Text:

@@ -19,7 +19,7 @@ from index_builder.readers.rows import row_document
 from index_builder.sources import documents as source_documents
 from proxy.citations.faithfulness import CitationReport
 from proxy.citations.report import CitationOptions, check_citations, numbered
-from proxy.cli.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT
+from proxy.cli.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT, claim_line, counted
 from proxy.cli.compose import open_checker
 from proxy.config.load import load
 from proxy.config.settings import Settings
@@ -70,23 +70,26 @@ async def check(
 
 
 def show(console: Console, answer: str, wire: Json) -> None:
-    """The answer coloured by verdict, what is wrong with each statement, and the figures."""
-    text = Text(answer)
+    """What is wrong with each statement, and the figures.
+
+    On a terminal under the answer, coloured by verdict; elsewhere one line of plain text a statement.
+    """
+    if console.is_terminal:
+        text = Text(answer)
+        for statement in wire["statements"]:
+            text.stylize(COLOURS[Verdict(statement["verdict"])], statement["start"], statement["end"])
+        console.print(text)
+        console.print()
     for statement in wire["statements"]:
-        text.stylize(COLOURS[Verdict(statement["verdict"])], statement["start"], statement["end"])
-    console.print(text)
-    console.print()
-    for statement in wire["statements"]:
-        if remarks := _remarks(statement):
-            console.print(Text(f"{statement['verdict']}: ", COLOURS[Verdict(statement["verdict"])]), end="")
-            console.print(Text(f"“{' '.join(statement['text'].split())}” {remarks}"))
+        remarks = _remarks(statement)
+        if remarks or not console.is_terminal:
+            console.print(claim_line(statement["verdict"], statement["text"], remarks))
     if wire["citation_recall"] is None:
         console.print(Text("There is nothing to check.", "dim"))
         return
     figures = ("recall", "precision", "f1")
     console.print("Citation " + ", ".join(f"{name} {wire[f'citation_{name}']:.2f}" for name in figures))
-    counts = [(verdict, wire["counts"][verdict]) for verdict in Verdict]
-    console.print(Text(", ").join(Text(f"{count} {name}", COLOURS[name]) for name, count in counts if count))
+    console.print(counted({verdict: wire["counts"][verdict] for verdict in Verdict}))
     if error := wire.get("error"):
         console.print(Text(f"Not all could be checked: {error}", "yellow"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -75,9 +75,17 @@ def make_encoder(settings: Encoder) -> WindowedEncoder:
     )
 
 
-def load_library(settings: Settings) -> Library:
+def silent(_said: str) -> None:
+    """Tells nobody what is being loaded."""
+
+
+def load_library(settings: Settings, say: Callable[[str], None] = silent) -> Library:
     """The configured index with its encoder. Raises `BrokenIndexError`, `ConfigError`."""
+    say(f"Opening the index {settings.index.path} ...")
     index = open_index(Path(settings.index.path))
+    manifest = index.manifest
+    say(f"  {manifest.documents:,} documents, {manifest.passages:,} passages, of {manifest.created[:10]}")
+    say(f"Loading the encoder {settings.encoder.model} ...")
     use_runtime(settings.runtime)
     encoder = make_encoder(settings.encoder)
     index.require(encoder)
@@ -86,13 +94,15 @@ def load_library(settings: Settings) -> Library:
     return Library(open_corpus(index), CachedEncoder(encoder), search_thread())
 
 
-def compose(settings: Settings) -> AppContext:
-    """Everything that the settings describe. Raises `ConfigError`, `BrokenIndexError`."""
+def compose(settings: Settings, say: Callable[[str], None] = silent) -> AppContext:
+    """Everything that the settings describe. `say` is told what is being loaded. Raises `ConfigError`,
+    `BrokenIndexError`."""
     require_agreement(settings)
     for upstream in settings.upstreams:
         if upstream.model not in DESCRIPTIONS:
             _require_key(upstream)
-    library = load_library(settings)
+    library = load_library(settings, say)
+    say(f"Loading the checker {settings.checker.name} ...")
     parts = make_parts(settings, library)
 
     async def close() -> None:
@@ -184,6 +194,7 @@ def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> di
             forwarder=forwarders.get(upstream.name),
             relay=_relay(forwarders.get(upstream.name), upstream.max_retries),
             description=DESCRIPTIONS.get(upstream.model, ""),
+            full_name=upstream.model,
             stream_mode=upstream.stream_mode,
             prefill=upstream.prefill,
             max_reply_bytes=upstream.max_reply_bytes,

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 from index_builder.build import Report, Stage, build
-from index_builder.sources import expand
+from index_builder.sources import expand, shortened
 from proxy.cli.compose import make_encoder, use_runtime
 from proxy.config.load import load
 
@@ -72,7 +72,9 @@ def show(console: Console, report: Report, path: str) -> None:
             Text(f"{report.broken_count:,} documents could not be read and were skipped.", "yellow")
         )
     if report.ignored:
-        console.print(Text(f"{report.ignored:,} files of other kinds were left out.", "dim"))
+        count = len(report.ignored)
+        kinds = "file of another kind was" if count == 1 else "files of other kinds were"
+        console.print(Text(f"{count:,} {kinds} left out: {shortened(report.ignored)}.", "dim"))
     console.print(
         f"{report.documents:,} documents, {report.passages:,} passages: {report.encoded:,} encoded, "
         f"{report.reused:,} reused, in {report.seconds:.1f} s"

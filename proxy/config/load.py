@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from proxy.config.settings import Settings
+from proxy.config.wrong_values import nearest, problem, shown
 from proxy.errors import ConfigError
 from proxy.types import Json
 
@@ -26,7 +27,6 @@ CONFIG_VARIABLE = "VOUCH_CONFIG"
 DEFAULT_FILE = Path("config.yaml")
 
 MAX_ERRORS = 5
-MAX_SHOWN = 60
 
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -72,7 +72,7 @@ def read(path: Path) -> Json:
         return {}
     if not isinstance(tree, dict):
         raise ConfigError(
-            f"{path} must hold sections (server:, upstreams:, …), but its content is {_kind(tree)}."
+            f"{path} must hold sections (server:, upstreams:, …), but its content is {shown(tree)}."
         )
     return tree
 
@@ -174,28 +174,52 @@ def explain(errors: Sequence[ErrorDetails], variables: Mapping[tuple[str, ...], 
     # Pydantic leaves wrong entries out of a list, and may then find the list too short.
     parents = {path[:length] for path in wrong for length in range(len(path))}
     return [
-        f"{_name(path, variables)} {_problem(path, details)}".strip()
+        f"{_name(path, variables)} {_problem(path, details, variables)}".strip()
         for path, details in wrong.items()
         if path not in parents or details[0]["type"] != "too_short"
     ]
 
 
-def _problem(path: tuple[str, ...], details: Sequence[ErrorDetails]) -> str:
+def _problem(
+    path: tuple[str, ...], details: Sequence[ErrorDetails], variables: Mapping[tuple[str, ...], str]
+) -> str:
     """What is wrong with the value at `path`. One that may have several types has an error for each."""
     first = details[0]
     if first["type"] == "extra_forbidden":
-        return f"is an unknown key; {_hint(path[-1], list(_section(first['loc'])[1].model_fields))}"
-    if first["type"] == "missing":
-        return "is missing" if len(path) == len(first["loc"]) else "has too few entries"
-    wanted = [
-        _WANTED[detail["type"]].format(**detail.get("ctx", {}))
-        for detail in details
-        if detail["type"] in _WANTED
-    ]
-    if not wanted:
-        return first["msg"].removeprefix("Value error, ")
-    may_be_secret = any("key" in part for part in path)
-    return f"must be {' or '.join(wanted)}" + ("" if may_be_secret else f", not {_kind(first['input'])}")
+        return f"is an unknown key; {_known(path, first, variables)}"
+    if first["type"] == "missing" and len(path) < len(first["loc"]):
+        return "has too few entries"
+    return problem(details, secret=any("key" in part for part in path))
+
+
+def _known(path: tuple[str, ...], detail: ErrorDetails, variables: Mapping[tuple[str, ...], str]) -> str:
+    """What may have been meant; for a key that is the end of a variable's name, the name of another one."""
+    fields = list(_section(detail["loc"])[1].model_fields)
+    if path not in variables:
+        return nearest(path[-1], fields, "did you mean")
+    variable, known = variables[path], variables_of(Settings)
+    if len(path) > 1:
+        known = [_sibling(variable, key) for key in fields]
+    same_key = [name for name in known if name.endswith(f"__{path[-1].upper()}")]
+    near = same_key or difflib.get_close_matches(variable, known, n=1, cutoff=0.65)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+
+
+def _sibling(variable: str, key: str) -> str:
+    return f"{variable.rpartition('__')[0]}__{key.upper()}"
+
+
+def variables_of(section: type[BaseModel], prefix: str = PREFIX) -> list[str]:
+    """The environment variables that set the values of a section and of those in it, and `VOUCH_CONFIG`."""
+    names = [CONFIG_VARIABLE] if prefix == PREFIX else []
+    for key, field in section.model_fields.items():
+        name = f"{prefix}{key.upper()}"
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            names += variables_of(kind, f"{name}__")
+        else:
+            names.append(name)
+    return names
 
 
 def _section(location: tuple[int | str, ...]) -> tuple[tuple[str, ...], type[BaseModel]]:
@@ -227,49 +251,6 @@ def _name(path: tuple[str, ...], variables: Mapping[tuple[str, ...], str]) -> st
     key = ".".join(path)
     variable = next(names, None)
     return f"{variable} ({key})" if variable else key
-
-
-def _hint(key: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-
-
-def _kind(value: object) -> str:
-    """A value for a message: itself if it is short and plain."""
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list" if value else "an empty list"
-    if value is None:
-        return "null"
-    text = repr(value)
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
-
-
-_WANTED: Mapping[str, str] = {
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "string_type": "text",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a mapping of names to values",
-    "model_type": "a section with keys of its own",
-    "literal_error": "{expected}",
-    "greater_than": "more than {gt}",
-    "greater_than_equal": "at least {ge}",
-    "less_than": "less than {lt}",
-    "less_than_equal": "at most {le}",
-    "too_short": "a list with at least {min_length} entry",
-    "too_long": "a list with at most {max_length} entries",
-    "string_too_long": "at most {max_length} characters long",
-    "finite_number": "a finite number",
-}
-"""What a value must be, by the type of pydantic's error."""
 
 
 def dump(settings: Settings) -> str:

@@ -43,3 +43,16 @@ PRESETS: Mapping[PresetName, Preset] = {
 `strict` shows nothing that was not found in the sources. `report` leaves the text untouched and only reports
 verdicts. `papers` is Citation-Enhanced Generation as published: the whole reply is re-prompted, and the best
 draft is returned without warnings."""
+
+DOES: Mapping[PresetName, str] = {
+    "reader": "sentences are sent once they are checked; one that fails is corrected, or else marked",
+    "strict": "nothing is sent before all is checked; sentences that fail are corrected, or else left out",
+    "report": "the text is left as the model writes it; the verdicts come with it",
+    "papers": "the whole reply is checked, and asked for again if sentences fail; the best draft is sent",
+}
+"""What each preset does, for whoever starts the server."""
+
+DECIDED = frozenset(
+    {"mode", "correction", "max_rounds", "fallback", "on_unsupported", "fail_closed", "notice"}
+)
+"""The keys of the settings that a preset decides."""

@@ -27,6 +27,8 @@ class Model:
     relay: Relay | None = None
     """Passes replies of unchecked chats on as bytes, where the upstream's client can."""
     description: str = ""
+    full_name: str | None = None
+    """The name with the provider, which clients may use too."""
     stream_mode: StreamMode | None = None
     prefill: bool = False
     """Whether the upstream continues a final assistant message instead of answering it."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proxy.citations.faithfulness import Citation, CitationReport, Statement
 from proxy.citations.report import numbered
 from proxy.config.checker_settings import CheckerName
+from proxy.config.wrong_values import nearest, problem
 from proxy.errors import RequestError
 from proxy.openai_api.chat.response import usage_object
 from proxy.openai_api.documents import RequestDocument
@@ -55,11 +54,9 @@ def parse_check(body: Json) -> CheckRequest:
         path = detail["loc"]
         param = ".".join(map(str, path))
         if detail["type"] != "extra_forbidden":
-            raise RequestError(f"{param}: {detail['msg']}.", param=param) from None
+            raise RequestError(f"{param} {problem([detail])}.", param=param) from None
         known = list(_SECTIONS.get(str(path[0]) if len(path) > 1 else "", CheckRequest).model_fields)
-        near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
-        raise RequestError(f"Unknown key {param}. {hint}", param=param) from None
+        raise RequestError(f"Unknown key {param}. {nearest(str(path[-1]), known)}", param=param) from None
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {"vouch": CheckOptions, "documents": RequestDocument}

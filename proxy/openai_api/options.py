@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from proxy.config.checker_settings import LOCAL_CHECKERS, CheckerName
 from proxy.config.presets import PRESETS, Preset
 from proxy.config.settings import Settings
+from proxy.config.wrong_values import nearest, problem
 from proxy.engine.app_context import Model, Sources
 from proxy.engine.corrector import Options
 from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
@@ -85,11 +85,10 @@ def parse_options(given: Any) -> RequestOptions:
         detail = error.errors()[0]
         param = ".".join(["vouch", *map(str, detail["loc"])])
         if detail["type"] != "extra_forbidden":
-            raise RequestError(f"{param}: {detail['msg']}.", param=param) from None
+            raise RequestError(f"{param} {problem([detail])}.", param=param) from None
         nested = len(detail["loc"]) > 1
         known = list((RequestDocument if nested else RequestOptions).model_fields)
-        near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
+        hint = nearest(str(detail["loc"][-1]), known)
         raise RequestError(f"Unknown option {param}. {hint}", param=param) from None
 
 
@@ -391,11 +390,12 @@ def _either(requested: T | None, configured: T) -> T:
 
 
 def find_model(models: Mapping[str, Model], name: str | None) -> Model:
-    """The model of that name, or the first where no name is given. Raises `ModelNotFoundError`."""
+    """The model of that name, with or without its provider, or the first where no name is given. Raises
+    `ModelNotFoundError`."""
     if name is None:
         return next(iter(models.values()))
-    if name not in models:
-        raise ModelNotFoundError(
-            f"The model {name!r} does not exist. There are {', '.join(models)}.", param="model"
-        )
-    return models[name]
+    named = [models[name]] if name in models else [each for each in models.values() if each.full_name == name]
+    if not named:
+        message = f"The model {name!r} does not exist. There are {', '.join(models)}."
+        raise ModelNotFoundError(message, param="model")
+    return named[0]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -32,6 +35,22 @@ def vouch(*arguments: str, folder: Path, stdin: str = "", **environ: str) -> sub
         env={**env, "COLUMNS": "160", "NO_COLOR": "1", **environ},
         timeout=100,
     )
+
+
+def on_a_terminal(*arguments: str, folder: Path) -> str:
+    """What a command prints on a terminal."""
+    ours, theirs = pty.openpty()
+    env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    with subprocess.Popen(
+        [*VOUCH, *arguments], stdout=theirs, stderr=subprocess.PIPE, cwd=folder, env={**env, "TERM": "xterm"}
+    ):
+        os.close(theirs)
+        printed = b""
+        with contextlib.suppress(OSError):  # EIO: the command has ended
+            while piece := os.read(ours, 65536):
+                printed += piece
+    os.close(ours)
+    return printed.decode().replace("\r\n", "\n")
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -71,14 +90,27 @@ def test_config_prints_the_effective_settings_with_secrets_masked(tmp_path: Path
     assert (settings["server"]["port"], settings["upstreams"][0]["name"]) == (9000, "x")
 
 
-def test_check_marks_a_text_and_says_with_its_exit_that_a_claim_failed(
-    example_index: Path, tmp_path: Path
-) -> None:
-    done = vouch("check", "-", "--index", str(example_index), folder=tmp_path, stdin=f"{TRUE} {FALSE}")
+def test_check_says_of_each_claim_what_became_of_it_and_why(example_index: Path, tmp_path: Path) -> None:
+    text = f"{TRUE} {FALSE}"
+    done = vouch("check", "-", "--index", str(example_index), folder=tmp_path, stdin=text, NO_COLOR="")
     assert done.returncode == 3, done.stderr
-    assert f"{TRUE}[1]" in done.stdout
+    assert "\x1b" not in done.stdout
+    holds, fails, *_ = done.stdout.splitlines()
+    assert holds == f"supported: {TRUE}[1]"
+    assert re.fullmatch(rf"(contradicted|unsupported): {re.escape(FALSE)} \(.+ says “.+”\)", fails)
     assert "[1] Eiffel Tower" in done.stdout
     assert "1 supported" in done.stdout
+
+
+def test_check_on_a_terminal_shows_the_text_in_colours_and_why_claims_failed(
+    example_index: Path, tmp_path: Path
+) -> None:
+    arguments = ["check", f"{TRUE} {FALSE}", "--index", str(example_index)]
+    shown = on_a_terminal(*arguments, folder=tmp_path)
+    assert "\x1b[32m" in shown  # green
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert plain.startswith(f"{TRUE}[1] {FALSE}")
+    assert re.search(rf"^(contradicted|unsupported): {re.escape(FALSE)} \(.+\)$", plain, re.M)
 
 
 def test_check_prints_json_as_on_the_wire(example_index: Path, tmp_path: Path) -> None:
@@ -87,7 +119,8 @@ def test_check_prints_json_as_on_the_wire(example_index: Path, tmp_path: Path) -
     wire = json.loads(done.stdout)
     assert set(wire) == {"content", "references", "verification"}
     assert wire["content"].startswith(f"{TRUE_ZH}[1]")
-    assert wire["verification"]["claims"][0]["verdict"] == "supported"
+    (claim,) = wire["verification"]["claims"]
+    assert (claim["verdict"], "reason" in claim) == ("supported", False)
 
 
 def test_index_reports_and_the_next_run_reuses(tmp_path: Path) -> None:
@@ -95,9 +128,11 @@ def test_index_reports_and_the_next_run_reuses(tmp_path: Path) -> None:
     docs.mkdir()
     (docs / "one.txt").write_text("The Zorblax reactor was switched on by Mira Quill in 2041.")
     (docs / "broken.pdf").write_bytes(b"%PDF-1.4 nonsense")
+    (docs / "photo.png").write_bytes(b"no picture")
     first = vouch("index", "docs", "--out", "idx", folder=tmp_path)
     assert first.returncode == 0, first.stderr
     assert "broken.pdf" in first.stdout + first.stderr
+    assert "1 file of another kind was left out: photo.png." in first.stdout
     (docs / "two.txt").write_text("Mira Quill lives in Novgorod.")
     second = vouch("index", "docs", "--out", "idx", folder=tmp_path)
     assert second.returncode == 0
@@ -117,8 +152,10 @@ def test_wrong_paths_are_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_an_unknown_setting_is_one_clear_line(tmp_path: Path) -> None:
-    done = vouch("serve", folder=tmp_path, VOUCH_SERVER__PROT="1")
-    assert "VOUCH_SERVER__PROT (server.prot) is an unknown key; did you mean 'port'?" in one_line(done)
+    done = vouch("config", folder=tmp_path, VOUCH_SERVER__PROT="1")
+    assert "VOUCH_SERVER__PROT (server.prot) is an unknown key; did you mean VOUCH_SERVER__PORT?" in one_line(
+        done
+    )
 
 
 def test_modes_that_contradict_each_other_refuse_to_start(tmp_path: Path, example_index: Path) -> None:
@@ -160,19 +197,34 @@ def test_another_encoder_than_the_indexs_refuses_to_start(tmp_path: Path, exampl
     assert "all-MiniLM-L6-v2" in line
 
 
-def test_serve_is_ready_says_where_and_stops_on_a_signal(tmp_path: Path, example_index: Path) -> None:
+def test_serve_says_what_it_loads_and_does_and_says_goodbye(tmp_path: Path, example_index: Path) -> None:
     command = [*VOUCH, "serve", "--index", str(example_index), "--model", "vouch/extractive", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+    env = {**os.environ, "VOUCH_REGENERATION__MAX_ROUNDS": "2"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=env) as process:
         assert process.stdout is not None
-        address = next(found for line in process.stdout if (found := re.search(r"http://\S+", line)))
-        root = address.group().removesuffix("/v1")
-        until = time.monotonic() + 10
+        said = []
+        for line in process.stdout:
+            said.append(line.strip())
+            if address := re.search(r"^Listening on (http://\S+)/v1", line):
+                break
+        opening, counts, encoder, checker, serves, model, preset, but, *_ = said
+        assert opening == f"Opening the index {example_index} ..."
+        assert re.fullmatch(r"\d+ documents, \d+ passages, of 20\d\d-\d\d-\d\d", counts)
+        assert encoder == "Loading the encoder all-MiniLM-L6-v2 ..."
+        assert checker.startswith("Loading the checker ")
+        assert serves.startswith("Vouch serves over ")
+        assert (model, but) == ("model vouch/extractive", "but regeneration.max_rounds: 2")
+        assert preset.startswith("preset reader: sentences are sent once they are checked")
+        assert "clients need no key; only this machine can reach the server" in said
+        assert address
+        until = time.monotonic() + 60
         while time.monotonic() < until:
             try:
-                ready = httpx.get(f"{root}/readyz").json()
+                ready = httpx.get(f"{address.group(1)}/readyz").json()
                 break
             except httpx.ConnectError:
                 time.sleep(0.05)
         assert ready["models"] == ["vouch/extractive"]
-        process.terminate()
-        assert process.wait(timeout=15) in (0, -15)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read().strip() == "Goodbye."
+        assert process.wait(timeout=60) == 130

@@ -104,7 +104,16 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
         ("checker: {llm: {promt: ceg}}", {}, "checker.llm.promt is an unknown key; did you mean 'prompt'?"),
         ("retrieval: {zzz: 1}", {}, "there are evidence, mode, top_k"),
         ("", {"VOUCH_SERVER__PROT": "1"}, "VOUCH_SERVER__PROT (server.prot) is an unknown key"),
-        ("", {"VOUCH_PORT": "1"}, "VOUCH_PORT (port) is an unknown key"),
+        ("", {"VOUCH_PORT": "1"}, "VOUCH_PORT (port) is an unknown key; did you mean VOUCH_SERVER__PORT?"),
+        ("", {"VOUCH_SERVER_PORT": "1"}, "VOUCH_SERVER_PORT (server_port) is an unknown key; did you mean V"),
+        ("", {"VOUCH_CONFG": "a"}, "VOUCH_CONFG (confg) is an unknown key; did you mean VOUCH_CONFIG?"),
+        (
+            "upstreams: [{model: a/b}]",
+            {"VOUCH_UPSTREAMS__0__API_BAS": "1"},
+            "is an unknown key; did you mean VOUCH_UPSTREAMS__0__API_BASE?",
+        ),
+        ("server: {host: {a: 1}}", {}, "server.host must be text, not a mapping"),
+        ("upstreams: x", {}, "upstreams must be a list, not 'x'"),
         ("", {"VOUCH_SERVER": "1"}, "VOUCH_SERVER (server) must be a section with keys of its own, not 1"),
         (
             "",

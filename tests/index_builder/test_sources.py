@@ -47,10 +47,10 @@ def test_a_hidden_file_that_is_named_is_read(tmp_path: Path) -> None:
     assert ids(write(tmp_path / ".notes.txt")) == [".notes.txt"]
 
 
-def test_unknown_types_are_counted_in_a_folder_and_broken_when_named(tmp_path: Path) -> None:
+def test_unknown_types_are_named_in_a_folder_and_broken_when_named(tmp_path: Path) -> None:
     write(tmp_path / "a.txt")
     picture = write(tmp_path / "b.png")
-    assert expand([str(tmp_path)]).ignored == 1
+    assert expand([str(tmp_path)]).ignored == (str(picture),)
     assert ids(tmp_path) == ["a.txt"]
     (broken,) = read(picture)
     assert isinstance(broken, BrokenDocument)
@@ -108,7 +108,7 @@ def test_a_missing_source_is_named_at_once(tmp_path: Path, name: str) -> None:
 
 def test_a_folder_without_documents_says_what_can_be_read(tmp_path: Path) -> None:
     write(tmp_path / "a.png")
-    with pytest.raises(SourceError, match=r"holds no documents; Vouch reads .*\.md"):
+    with pytest.raises(SourceError, match=r"holds no documents \(it holds a.png\); Vouch reads .*\.md"):
         expand([str(tmp_path)])
 
 

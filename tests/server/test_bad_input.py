@@ -55,13 +55,24 @@ HELLO = [{"role": "user", "content": "Hello"}]
             "vouch.max_round",
             "Did you mean 'max_rounds'?",
         ),
-        ({"model": "test", "messages": HELLO, "vouch": {"top_k": 0}}, 400, "vouch.top_k", "greater than"),
+        (
+            {"model": "test", "messages": HELLO, "vouch": {"top_k": 0}},
+            400,
+            "vouch.top_k",
+            "must be at least 1, not 0",
+        ),
         ({"model": "test", "messages": HELLO, "vouch": {"checker": "x"}}, 400, "vouch.checker", "nli"),
+        (
+            {"model": "test", "messages": HELLO, "vouch": {"documents": "one"}},
+            400,
+            "vouch.documents",
+            "vouch.documents must be a list, not 'one'",
+        ),
         (
             {"model": "test", "messages": HELLO, "vouch": {"documents": [{"txt": "x"}]}},
             400,
             "vouch.documents.0.text",
-            "Field required",
+            "is missing",
         ),
     ],
 )

@@ -123,16 +123,20 @@ def test_a_deadline_that_passes_supports_nothing(base_url: str) -> None:
 @pytest.mark.parametrize(
     ("body", "param", "message"),
     [
-        ({"documents": []}, "answer", "Field required"),
-        ({"answer": "x"}, "documents", "Field required"),
+        ({"documents": []}, "answer", "is missing"),
+        ({"answer": "x"}, "documents", "is missing"),
         ({"answer": "", "documents": []}, "answer", "at least 1 character"),
-        ({"answer": 7, "documents": []}, "answer", "valid string"),
-        ({"answer": "x", "documents": "y"}, "documents", "valid tuple"),
-        ({"answer": "x", "documents": [{"txt": "y"}]}, "documents.0.text", "Field required"),
+        ({"answer": 7, "documents": []}, "answer", "answer must be text, not 7"),
+        ({"answer": "x", "documents": "y"}, "documents", "documents must be a list"),
+        ({"answer": "x", "documents": [{"txt": "y"}]}, "documents.0.text", "is missing"),
         ({"answer": "x", "documents": [{"text": ""}]}, "documents.0.text", "at least 1 character"),
         ({"answer": "x", "documents": [{"text": "y", "nr": 1}]}, "documents.0.nr", "Unknown key"),
         ({"answer": "x", "documents": [{"text": "y", "numbr": 1}]}, "documents.0.numbr", "'number'"),
-        ({"answer": "x", "documents": [{"text": "y", "number": 0}]}, "documents.0.number", "greater than"),
+        (
+            {"answer": "x", "documents": [{"text": "y", "number": 0}]},
+            "documents.0.number",
+            "must be at least 1",
+        ),
         (
             {"answer": "x", "documents": [{"text": "y", "number": 2}, {"text": "z"}]},
             "documents",
@@ -143,7 +147,7 @@ def test_a_deadline_that_passes_supports_nothing(base_url: str) -> None:
         ({"answer": "x", "documents": [], "vouch": {"chekker": "llm"}}, "vouch.chekker", "'checker'"),
         ({"answer": "x", "documents": [], "vouch": {"checker": "x"}}, "vouch.checker", "nli"),
         ({"answer": "x", "documents": [], "vouch": {"checker": "repc"}}, "vouch.checker", "not configured"),
-        ({"answer": "x", "documents": [], "vouch": {"deadline": 0}}, "vouch.deadline", "greater than"),
+        ({"answer": "x", "documents": [], "vouch": {"deadline": 0}}, "vouch.deadline", "must be more than 0"),
     ],
 )
 def test_a_bad_request_is_refused_by_name(base_url: str, body: Any, param: str, message: str) -> None:

@@ -9,9 +9,12 @@ import openai
 import pytest
 from openai import OpenAI
 
+from proxy.cli.compose import Library
+from proxy.config.load import validate
 from tests.scripted_upstream import Reply, Status, Upstream
 from tests.server.asking import QUESTION, ask, curl, extra
 from tests.server.facts import TRUE
+from tests.serving import serving
 
 
 def test_models_lists_each_upstream_and_its_raw_alias(client: OpenAI) -> None:
@@ -22,6 +25,24 @@ def test_models_lists_each_upstream_and_its_raw_alias(client: OpenAI) -> None:
     assert client.models.retrieve("test-raw").id == "test-raw"
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("nobody")
+
+
+def test_a_model_answers_to_its_name_with_and_without_the_provider(
+    upstream: Upstream, corpus: Library
+) -> None:
+    """What was given to `vouch serve --model` is what a newcomer puts into the client."""
+    upstream.answer = lambda _body: TRUE
+    settings = validate(
+        {"upstreams": [{"model": "openai/gpt-4o-mini", "api_base": upstream.url, "api_key": "k"}]}
+    )
+    messages = [{"role": "user", "content": QUESTION}]
+    with serving(settings, corpus) as url:
+        for name in ("gpt-4o-mini", "openai/gpt-4o-mini", "openai/gpt-4o-mini-raw"):
+            body = {"model": name, "messages": messages}
+            assert httpx.post(f"{url}/chat/completions", json=body, timeout=30).status_code == 200, name
+        body = {"model": "azure/gpt-4o-mini", "messages": messages}
+        refused = httpx.post(f"{url}/chat/completions", json=body, timeout=30)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (404, "model_not_found")
 
 
 def test_the_raw_alias_bypasses_checking(client: OpenAI, upstream: Upstream) -> None:

@@ -21,9 +21,11 @@ from proxy.types import (
     Json,
     Outcome,
     Usage,
+    Verdict,
 )
 
 _GAP = " … "
+_WITH_REASON = frozenset({Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,7 @@ def _claim_object(located: Located) -> Json:
         "verdict": str(finding.verdict),
         "score": round(finding.score, 4),
         "references": list(located.references),
+        **({"reason": _reason(finding)} if finding.verdict in _WITH_REASON else {}),
         **({"citations": citations} if theirs else {}),
         **({"parts": [_part_object(part, offset) for part in finding.parts]} if finding.parts else {}),
     }
@@ -249,7 +252,7 @@ def _failed(finding: Finding) -> Json:
     return {
         "text": finding.claim.text,
         "verdict": str(finding.verdict),
-        "reason": nearest.judgement.reason if nearest and nearest.judgement else "no passage was found",
+        "reason": _reason(finding),
         "missing": _missing(finding, nearest),
         "evidence": passage
         and {
@@ -259,6 +262,15 @@ def _failed(finding: Finding) -> Json:
             "quote": nearest.quote if nearest else "",
         },
     }
+
+
+def _reason(finding: Finding) -> str:
+    """Why a claim failed or could not be checked."""
+    judged = [part.decisive for part in finding.parts if part.verdict in _WITH_REASON]
+    for evidence in (finding.decisive, *judged):
+        if evidence and evidence.judgement and evidence.judgement.reason:
+            return evidence.judgement.reason
+    return "it was not checked" if finding.verdict is Verdict.UNVERIFIED else "no passage was found"
 
 
 def _missing(finding: Finding, nearest: Evidence | None) -> list[str]:
