@@ -6,6 +6,7 @@ Behind a claim that holds stands its citation marker `[n]`; behind one that fail
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,10 @@ def _joined(pieces: list[str], warning: str, ends: set[int]) -> Iterator[str]:
 
 
 Span = tuple[int, int]
+
+_PAGE = re.compile(r"page (\d+)")
+_WIDE_STOP = re.compile(r"[，。；：、！？]")
+_WORDS_AT_ENDS = 4
 
 _MARKERS: dict[CitationStyle, Callable[[int, str], str]] = {
     "brackets": lambda n, _url: f"[{n}]",
@@ -100,9 +105,8 @@ def annotate(
     """
     groups = dict(sorted(_numbered(findings, numbers or {}).items()))
     first = [evidence[0].passage for evidence in groups.values()]
-    urls = dict(
-        zip(groups, _unique([_url(passage, url_of) for passage in first], _with_fragment), strict=True)
-    )
+    opening = [_url(evidence[0], url_of) for evidence in groups.values()]
+    urls = dict(zip(groups, _unique(opening, _with_number), strict=True))
     titles = dict(zip(groups, _titles(first), strict=True))
     number_of = {each.passage.id: n for n, evidence in groups.items() for each in evidence}
 
@@ -156,15 +160,41 @@ def _numbered(findings: Sequence[Finding], numbers: Mapping[str, int]) -> dict[i
     return {number: tuple(evidence) for number, evidence in groups.items()}
 
 
-def _url(passage: Passage, url_of: Callable[[Passage], str]) -> str:
-    """The passage's own url where a browser can open it and Markdown can hold it."""
+def _url(evidence: Evidence, url_of: Callable[[Passage], str]) -> str:
+    """The passage's own url where a browser can open it and Markdown can hold it, opened at the evidence: at
+    the page of a PDF file, else at the sentence (WICG, "Text Fragments")."""
+    passage = evidence.passage
     if urlsplit(passage.url).scheme.lower() not in ("http", "https"):
         return url_of(passage)
-    return quote(passage.url, safe="/:?#[]@!$&'*+,;=%~-._")
+    url = quote(passage.url, safe="/:?#[]@!$&'*+,;=%~-._")
+    parts = urlsplit(url)
+    page = _PAGE.fullmatch(passage.section)
+    if parts.path.lower().endswith(".pdf"):
+        return f"{url}#page={page[1]}" if page and not parts.fragment else url
+    text = _directive(evidence.quote)
+    if not text or ":~:" in url:
+        return url
+    return f"{url}{'' if '#' in url else '#'}:~:text={text}"
 
 
-def _with_fragment(url: str, n: int) -> str:
-    return f"{url}#{n}"
+def _directive(sentence: str) -> str:
+    """What a browser looks for in the page: the sentence, or its beginning and its end. Of a row of a table
+    the first cell, since a page has its headings elsewhere."""
+    row = sentence.partition(" | ")[0]
+    clauses = [clause for clause in map(str.strip, _WIDE_STOP.split(row)) if clause]
+    words = row.split()
+    if len(clauses) > 1:
+        ends = [clauses[0], clauses[-1]]
+    elif len(words) > 2 * _WORDS_AT_ENDS:
+        ends = [" ".join(words[:_WORDS_AT_ENDS]), " ".join(words[-_WORDS_AT_ENDS:])]
+    else:
+        ends = [" ".join(words)]
+    return ",".join(quote(end, safe="").replace("-", "%2D") for end in ends)
+
+
+def _with_number(url: str, n: int) -> str:
+    """Another address of what is there: browsers leave out what they don't know behind `&`."""
+    return f"{url}&n={n}" if "#" in url else f"{url}#n={n}"
 
 
 def _titles(passages: Sequence[Passage]) -> list[str]:

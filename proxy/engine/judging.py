@@ -6,12 +6,14 @@ section 3.4).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
-from proxy.text.words import Word, spoken, words
+from proxy.text.sentences import sentence_spans
+from proxy.text.words import Word, nearest, spoken, words
 from proxy.types import (
     Aggregation,
     Attempt,
@@ -24,11 +26,48 @@ from proxy.types import (
     Verdict,
 )
 
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+
 MARGIN = 0.2
 """A supporting passage is cited if its score is at most this much below the best one."""
 JOINTLY = 0.7
 """The least score with which passages support a claim together: a name in the one may be taken for the
 subject of the other."""
+
+
+def with_quotes(finding: Finding) -> Finding:
+    """The finding with a sentence or two as the quote of the passages that it cites, or that decided it."""
+    shown = (*finding.cited, finding.decisive)
+
+    def quoting(item: Evidence) -> Evidence:
+        return _quoting(item, finding.claim.plain) if item in shown else item
+
+    return replace(
+        finding, evidence=tuple(map(quoting, finding.evidence)), cited=tuple(map(quoting, finding.cited))
+    )
+
+
+def _quoting(item: Evidence, claim: str) -> Evidence:
+    """The evidence with a quote of at most two sentences: those of its quote, or of all of the passage where
+    the checker named none, that share most words with the claim."""
+    judgement = item.judgement
+    if judgement is None:
+        return item
+    first, last = judgement.quote or (0, len(item.passage.text))
+    text = item.passage.text[first:last]
+    spans = [
+        (start + line.start(), start + line.end())
+        for start, end in sentence_spans(text)
+        for line in _LINE.finditer(text[start:end])
+    ]
+    if len(spans) > 2:
+        sentences = nearest({number: text[slice(*span)] for number, span in enumerate(spans)})
+        best = sentences.to(claim, 2)
+        (only,) = sentences.to(claim, 1)
+        start, end = (spans[best[0]][0], spans[best[1]][1]) if best[1] - best[0] == 1 else spans[only]
+        first, last = first + start, first + end
+    kept = tuple(span for span in judgement.carrying if first <= span[0] and span[1] <= last)
+    return replace(item, judgement=replace(judgement, quote=(first, last), carrying=kept))
 
 
 def judged(evidence: Sequence[Evidence], judgements: Sequence[Judgement]) -> tuple[Evidence, ...]:

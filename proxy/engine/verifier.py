@@ -212,7 +212,7 @@ class Verifier:
             groups = [groups_of(finding) for finding in findings]
             judgements_of = await ask(retrieved, groups)
             findings = [*map(judging.carried_together, findings, groups, judgements_of)]
-        return findings
+        return [*map(judging.with_quotes, findings)]
 
     def _turns(self, retrieved: Sequence[_RetrievedClaim]) -> Iterator[list[tuple[Evidence, ...]]]:
         """The passages of each claim that are checked at once, turn by turn, until every claim has had all.

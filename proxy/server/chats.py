@@ -143,7 +143,8 @@ class ChatService:
 
         def url(passage: Passage) -> str:
             if self.context.passages.get(passage.id) is None:
-                return f"urn:document:{quote(passage.document_id, safe='')}"
+                place = f"#char={passage.start},{passage.end}" if passage.start else ""  # as in RFC 5147
+                return f"urn:document:{quote(passage.document_id, safe='')}{place}"
             return f"{base}/v1/references/{passage.id}"
 
         return url

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from urllib.parse import unquote
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,10 +87,28 @@ def test_a_sign_stands_behind_what_failed_and_is_no_part_of_it() -> None:
 def test_markdown_style_links_and_none_leaves_the_text_alone() -> None:
     a = passage("a", url="https://x.example/a_(b) c")
     linked = run("One.", [(0, 4, [a])], "markdown")
-    assert linked.content == "One.[[1](https://x.example/a_%28b%29%20c)]"
+    assert linked.content == "One.[[1](https://x.example/a_%28b%29%20c#:~:text=Text%20of%20a.)]"
     plain = run("One.", [(0, 4, [a])], "none")
     assert plain.content == "One."
     assert plain.references[0].spans == ((0, 4),)
+
+
+def test_a_link_opens_the_source_at_the_evidence() -> None:
+    long = "The well-known tower opened in 1889, and its iron frame weighs about 7,300 tonnes."
+    assert link("https://x.example/a", long) == (
+        "https://x.example/a#:~:text=The%20well%2Dknown%20tower%20opened,weighs%20about%207%2C300%20tonnes."
+    )
+    assert link("https://x.example/a#top", "It is tall.") == "https://x.example/a#top:~:text=It%20is%20tall."
+    assert link("https://x.example/a", "HR-10 | Price: EUR 31,500") == "https://x.example/a#:~:text=HR%2D10"
+    chinese = link("https://x.example/a", "塔建于1889年，由铁制成，重7300吨。")
+    assert unquote(chinese) == "https://x.example/a#:~:text=塔建于1889年,重7300吨"
+    assert link("https://x.example/a.pdf", long, "page 12") == "https://x.example/a.pdf#page=12"
+    assert link("https://x.example/a.pdf", long) == "https://x.example/a.pdf"
+
+
+def link(url: str, text: str, section: str = "") -> str:
+    cited = replace(passage("a", url=url, section=section), text=text)
+    return run("One.", [(0, 4, [cited])]).references[0].url
 
 
 def test_urls_and_titles_are_unique_and_never_empty() -> None:
@@ -103,9 +122,9 @@ def test_urls_and_titles_are_unique_and_never_empty() -> None:
     ]
     references = run("One.", [(0, 4, cited)]).references
     assert [r.url for r in references] == [
-        "https://x.example/doc",
-        "https://x.example/doc#2",
-        "https://x.example/doc#3",
+        "https://x.example/doc#:~:text=Text%20of%20a.",
+        "https://x.example/doc#:~:text=Text%20of%20b.",
+        "https://x.example/doc#:~:text=Text%20of%20c.",
         "http://here/d",
         "http://here/e",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from typing import get_args
+from urllib.parse import quote
 
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
@@ -16,8 +17,12 @@ from tests.openai_api.rendered_replies import PASSAGES, Dressed, dressed, render
 
 DRAFT = "Paris is the capital of France. It has the Louvre. 巴黎是首都。Who knows?"
 CLAIMS = [(0, 31, PASSAGES[:1]), (32, 50, PASSAGES[1:2]), (51, 57, PASSAGES[2:4]), (57, 67, [])]
-OPENABLE = ["https://a.example/x_%28y%29", "http://here/v1/references/b", "https://c.example/1"]
-URLS = [*OPENABLE, "https://a.example/x_%28y%29#2"]
+OPENABLE = [
+    "https://a.example/x_%28y%29#:~:text=Paris%20is%20the%20capital%20of%20France.",
+    "http://here/v1/references/b",
+    f"https://c.example/1#:~:text={quote('巴黎是法国首都。')}",
+]
+URLS = [*OPENABLE, "https://a.example/x_%28y%29#:~:text=Paris%20lies%20on%20the%20Seine."]
 
 
 def findings(*cited: tuple[int, int, list[Passage]]) -> list[Finding]:
@@ -74,7 +79,7 @@ def test_perplexity_lists_urls_and_results_in_the_order_of_the_marks() -> None:
     assert reply.whole["citations"] == URLS
     assert reply.whole["search_results"][2] == {
         "title": "巴黎",
-        "url": "https://c.example/1",
+        "url": OPENABLE[2],
         "snippet": "巴黎是法国首都。",
     }
     assert [one["url"] for one in reply.whole["search_results"]] == URLS

@@ -13,6 +13,9 @@ from tests.scripted_upstream import Drop, Hang, Reply, Status, Upstream, tool_ca
 from tests.server.asking import QUESTION, ask, check_offsets, curl, extra, verdicts
 from tests.server.facts import FALSE, FALSE_ZH, GREETING, TRUE, TRUE_ELSEWHERE, TRUE_TOO, TRUE_ZH, UNKNOWN
 
+OPENS = "#:~:text=The%20Eiffel%20Tower%20is,tall%20when%20it%20opened."
+"""Where a link to the page that says `TRUE` opens."""
+
 
 @pytest.mark.parametrize("model", ["test", "test-litellm"])
 def test_supported_claims_are_cited(client: OpenAI, upstream: Upstream, model: str) -> None:
@@ -223,7 +226,7 @@ def test_usage_is_the_call_that_wrote_the_text_and_verification_apart(
 
 @pytest.mark.parametrize(
     ("style", "content"),
-    [("none", TRUE), ("markdown", f"{TRUE}[[1](https://vouch.example/corpus/eiffel-tower)]")],
+    [("none", TRUE), ("markdown", f"{TRUE}[[1](https://vouch.example/corpus/eiffel-tower{OPENS})]")],
 )
 def test_the_citation_style_is_the_requests_choice(
     client: OpenAI, upstream: Upstream, style: str, content: str
