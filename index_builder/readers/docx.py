@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,13 +14,14 @@ from docx.table import Table
 from docx.text.paragraph import Paragraph
 
 from index_builder.documents import Block, Document, assemble
+from index_builder.tables import Cell, table_blocks
 from proxy.errors import SourceError
 
 _MAX_UNPACKED = 500_000_000
 
 
 def read_docx(path: Path, id_: str) -> Iterator[Document]:
-    """Paragraphs and tables in their order, a table's row as a line; headings are the sections.
+    """Paragraphs and tables in their order; headings are the sections. The row of a table is a line.
 
     The title is the document's property, else its paragraph of style `Title`, else the file's name.
 
@@ -54,7 +56,9 @@ def _style(paragraph: Paragraph) -> str:
 
 
 def _rows(table: Table) -> Iterator[Block]:
+    rows = []
     for row in table.rows:
-        cells = dict.fromkeys(row.cells)  # a merged cell is there once per column
-        texts = (" ".join(cell.text.split()) for cell in cells)
-        yield Block(" | ".join(text for text in texts if text), line=True)
+        cells = Counter(row.cells)  # a merged cell is there once per column
+        marked = bool(row._tr.xpath("./w:trPr/w:tblHeader"))
+        rows.append([Cell(cell.text, heading=marked, columns=count) for cell, count in cells.items()])
+    yield from table_blocks(rows, guess=True)

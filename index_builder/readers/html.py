@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from index_builder.documents import Block, Document, assemble
 from index_builder.readers.text import decode, read_bytes
+from index_builder.tables import Cell, table_blocks
 from proxy.errors import SourceError
 
 _DROPPED = frozenset(
@@ -28,6 +29,7 @@ _BLOCKS = (
         "figure form header hgroup hr main menu ol p pre section summary table tbody tfoot thead ul".split()
     )
 )
+_BREAKS = _BLOCKS | {"br"}
 _VOID_OR_IMPLIED = frozenset(  # those that need no end tag
     "area base br col embed hr img input link meta param source track wbr "
     "p li dt dd tr td th thead tbody tfoot option optgroup colgroup rt rp html head body".split()
@@ -37,6 +39,9 @@ _MAX_DEPTH = 1000
 _SPACE = re.compile(r"[^\S\xa0]+|\xa0")
 _AROUND_BREAK = re.compile(r" ?\r ?")  # `<br>`; of all other line ends only those of `<pre>` are left
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+
+_LONGEST_CELL = 500
+_MAX_SPAN = 1000
 
 Event = Literal["open", "close", "text"]
 
@@ -95,8 +100,13 @@ def _blocks(tree: LexborHTMLParser) -> Iterator[Block]:
         return
     run: list[str] = []
     open_: dict[str, int] = {"heading": 0, "line": 0, "pre": 0}
-    for event, tag, text in _walk(tree.body):
-        if event == "text":
+    for event, tag, text, table in _walk(tree.body):
+        if table is not None:
+            if block := _block(run, heading=open_["heading"] > 0, line=open_["line"] > 0):
+                yield block
+            run.clear()
+            yield from table
+        elif event == "text":
             run.append(text if open_["pre"] else _SPACE.sub(" ", text))
         elif tag == "br":
             run.append("\r" if event == "open" else "")
@@ -119,18 +129,22 @@ def _block(run: list[str], *, heading: bool, line: bool) -> Block | None:
     return Block(text, heading=heading, line=line) if text else None
 
 
-def _walk(root: LexborNode) -> Iterator[tuple[Event, str, str]]:
-    """The tree in document order, without recursion: pages may be nested deeper than Python's stack."""
+def _walk(root: LexborNode) -> Iterator[tuple[Event, str, str, list[Block] | None]]:
+    """The tree in document order, without recursion: pages may be nested deeper than Python's stack.
+
+    A table of data is one event, with its blocks.
+    """
     node = root.first_child
     while node is not None:
         child = None
         if node.is_text_node:
-            yield "text", "", node.text_content or ""
+            yield "text", "", node.text_content or "", None
         elif node.is_element_node and node.tag not in _DROPPED:
-            yield "open", node.tag or "", ""
-            child = node.first_child
-            if child is None:
-                yield "close", node.tag or "", ""
+            blocks = _table(node) if node.tag == "table" else None
+            yield "open", node.tag or "", "", blocks
+            child = node.first_child if blocks is None else None
+            if child is None and blocks is None:
+                yield "close", node.tag or "", "", None
         if child is not None:
             node = child
             continue
@@ -138,5 +152,32 @@ def _walk(root: LexborNode) -> Iterator[tuple[Event, str, str]]:
             node = node.parent
             if node is None or node.mem_id == root.mem_id:
                 return
-            yield "close", node.tag or "", ""
+            yield "close", node.tag or "", "", None
         node = node.next if node is not None else None
+
+
+def _table(node: LexborNode) -> list[Block] | None:
+    """The blocks of a table of data; None of one that arranges a page: a table in a table, with headings,
+    lists or long texts in its cells, or of one column."""
+    if node.css_first("table table, h1, h2, h3, h4, h5, h6, ul, ol, pre, form") is not None:
+        return None
+    rows = [[_cell(cell) for cell in row.iter() if cell.tag in _CELLS] for row in node.css("tr")]
+    longest = max((len(cell.text) for row in rows for cell in row), default=0)
+    if max(map(len, rows), default=0) < 2 or longest > _LONGEST_CELL:
+        return None
+    caption = node.css_first("caption")
+    title = [Block(_cell(caption).text)] if caption is not None else []
+    return [*title, *table_blocks(rows, guess=True)]
+
+
+def _cell(node: LexborNode) -> Cell:
+    shown = (
+        text if event == "text" else " " if tag in _BREAKS else "" for event, tag, text, _ in _walk(node)
+    )
+    rows, columns = (_span(node.attributes.get(name)) for name in ("rowspan", "colspan"))
+    return Cell(" ".join("".join(shown).split()), heading=node.tag == "th", rows=rows, columns=columns)
+
+
+def _span(given: str | None) -> int:
+    """How many rows or columns a cell spans: 1 where it does not say, or says nonsense."""
+    return min(int(given), _MAX_SPAN) if given and given.isascii() and given.isdigit() and int(given) else 1

@@ -14,6 +14,7 @@ from markdown_it.token import Token
 from index_builder.documents import Block, Document, assemble
 from index_builder.readers.html import html_blocks
 from index_builder.readers.text import decode, read_bytes
+from index_builder.tables import Cell, table_blocks
 from proxy.text.scripts import WIDE
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -68,8 +69,9 @@ def _front_matter(text: str) -> dict[str, str]:
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
     lists = 0
-    heading = False
-    row: list[str] | None = None
+    heading = heading_cell = False
+    rows: list[list[Cell]] = []
+    in_table = False
     for token in tokens:
         if token.type in ("bullet_list_open", "ordered_list_open"):
             lists += 1
@@ -77,13 +79,16 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
             lists -= 1
         elif token.type in ("heading_open", "heading_close"):
             heading = token.nesting == 1
+        elif token.type in ("table_open", "table_close"):
+            in_table = token.nesting == 1
+            yield from table_blocks(rows)
+            rows.clear()
         elif token.type == "tr_open":
-            row = []
-        elif token.type == "tr_close" and row is not None:
-            yield Block(" | ".join(row), line=True)
-            row = None
-        elif token.type == "inline" and row is not None:
-            row.append(_plain(token))
+            rows.append([])
+        elif token.type in ("th_open", "td_open"):
+            heading_cell = token.type == "th_open"
+        elif token.type == "inline" and in_table:
+            rows[-1].append(Cell(_plain(token), heading=heading_cell))
         elif token.type == "inline":
             yield Block(_plain(token), heading=heading, line=lists > 0)
         elif token.type in ("fence", "code_block"):

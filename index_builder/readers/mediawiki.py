@@ -1,6 +1,6 @@
 """MediaWiki XML dumps (.xml, .bz2), streamed: what Wikipedia offers for download.
 
-Wikitext becomes prose: templates, references, tables, files, categories and markup are gone.
+Wikitext becomes prose: templates, references, files, categories and markup are gone. Tables become rows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from mwxml.element_iterator import ElementIterator
 from mwxml.errors import MalformedXML
 
 from index_builder.documents import Block, BrokenDocument, Document, assemble
+from index_builder.tables import Cell, table_blocks
 from proxy.errors import SourceError
 
 _HEAD = 1 << 16
+_MAX_SPAN = 1000
 _MAX_WIKITEXT = 5_000_000  # MediaWiki itself stops at 2 MiB
 _REDIRECT = re.compile(r"\s*#(?:redirect|重定向)", re.IGNORECASE)
 _FILE_AND_CATEGORY = (6, 14)
@@ -157,9 +159,58 @@ def wikitext_blocks(wikitext: str, dropped_prefixes: frozenset[str]) -> Iterator
             yield from _paragraphs("".join(run))
             run.clear()
             yield Block(_clean(_plain(node.title, dropped_prefixes)), heading=True)
+        elif isinstance(node, Tag) and _name(node) == "table":
+            yield from _paragraphs("".join(run))
+            run.clear()
+            yield from _table(node, dropped_prefixes)
         else:
             run.append(_shown(node, dropped_prefixes))
     yield from _paragraphs("".join(run))
+
+
+def _table(table: Tag, dropped: frozenset[str]) -> Iterator[Block]:
+    """A table of data: of class `wikitable`, or with headings. Others arrange the page, and are left out."""
+    caption = ""
+    rows: list[list[Cell]] = [[]]
+    for node in table.contents.nodes if table.contents is not None else ():
+        name = _name(node) if isinstance(node, Tag) else ""
+        if name == "tr":
+            cells = node.contents.nodes if node.contents is not None else ()
+            rows.append([_cell(cell, dropped) for cell in cells if _is_cell(cell)])
+        elif _is_cell(node):
+            cell = _cell(node, dropped)
+            if cell.text.startswith("+"):  # the parser takes `|+ Caption` for a cell
+                caption = cell.text.removeprefix("+").strip()
+            else:
+                rows[0].append(cell)
+    if max(map(len, rows)) < 2:
+        return
+    of_data = "wikitable" in _attribute(table, "class") or any(cell.heading for row in rows for cell in row)
+    if of_data:
+        yield Block(caption)
+        yield from table_blocks(rows, guess=True)
+
+
+def _name(tag: Tag) -> str:
+    return str(tag.tag).strip().lower()
+
+
+def _is_cell(node: Node) -> bool:
+    return isinstance(node, Tag) and _name(node) in ("td", "th")
+
+
+def _cell(node: Tag, dropped: frozenset[str]) -> Cell:
+    text = _clean(_plain(node.contents, dropped).replace(_LINE, " ").replace("\n", " "))
+    rows, columns = (_span(_attribute(node, name)) for name in ("rowspan", "colspan"))
+    return Cell(text, heading=_name(node) == "th", rows=rows, columns=columns)
+
+
+def _attribute(tag: Tag, name: str) -> str:
+    return str(tag.get(name).value).strip() if tag.has(name) else ""
+
+
+def _span(given: str) -> int:
+    return min(int(given), _MAX_SPAN) if given.isascii() and given.isdigit() and int(given) else 1
 
 
 def _plain(code: Wikicode | None, dropped: frozenset[str]) -> str:

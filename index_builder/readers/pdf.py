@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 from pypdf.errors import DependencyError, PyPdfError
 
 from index_builder.documents import Block, BrokenDocument, Document, assemble
+from index_builder.pdf_tables import parts_of
+from index_builder.tables import table_blocks
 from proxy.errors import SourceError
 from proxy.text.scripts import WIDE
+
+log = logging.getLogger(__name__)
 
 _MAX_PAGES = 20_000
 _MAX_SECONDS = 300.0
 """Per file, looked at between pages; pypdf itself bounds the work on one page's streams."""
+
+_FEWEST_DIGITS = 2
+"""A page without numbers has no table that could be told from columns of prose."""
+_GAP = re.compile(r"\S {3,}\S")
 
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010]$")
 _BULLET = re.compile(r"(?:[•‣▪●○◦·*\u2013-]|\(?\d{1,3}[.)])\s")
@@ -62,12 +71,34 @@ def _blocks(reader: PdfReader, pages: int, path: Path, broken: list[BrokenDocume
         if time.monotonic() > deadline:
             raise SourceError(f"takes more than {_MAX_SECONDS:.0f} s to read; split it")
         try:
-            text = reader.pages[number].extract_text()
+            page = list(_page_blocks(reader.pages[number]))
         except Exception as error:  # pypdf lets whatever a damaged page provokes through
             broken.append(BrokenDocument(f"{path}, page {number + 1}", f"{type(error).__name__}: {error}"))
             continue
         yield Block(f"page {number + 1}", heading=True)
-        yield from map(Block, unwrapped(text))
+        yield from page
+
+
+def _page_blocks(page: PageObject) -> Iterator[Block]:
+    """Paragraphs, and the rows of tables. Where a table is found, the page is read as it is laid out, unless
+    that would mix columns of prose."""
+    plain = page.extract_text()
+    parts = list(parts_of(_layout(page))) if sum(map(str.isdigit, plain)) >= _FEWEST_DIGITS else []
+    texts = [part for part in parts if isinstance(part, str)]
+    if len(texts) == len(parts) or any(_GAP.search(line) for text in texts for line in text.splitlines()):
+        yield from map(Block, unwrapped(plain))
+        return
+    for part in parts:
+        yield from map(Block, unwrapped(part)) if isinstance(part, str) else table_blocks(part)
+
+
+def _layout(page: PageObject) -> str:
+    """The page's text laid out in a font of fixed width; empty where that can't be done."""
+    try:
+        return page.extract_text(extraction_mode="layout")
+    except Exception:  # pypdf lets whatever an odd page provokes through; its plain text can be read
+        log.debug("A page can't be laid out", exc_info=True)
+        return ""
 
 
 def unwrapped(text: str) -> list[str]:

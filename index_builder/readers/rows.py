@@ -39,7 +39,7 @@ def json_lines(
             yield BrokenDocument(f"{source}:{number}", f"a line of more than {limit:,} bytes")
         elif stripped := line.removeprefix(b"\xef\xbb\xbf").strip():
             try:
-                yield row_document(_parsed(stripped), f"{id_}#{number}", title)
+                yield row_document(_parsed(stripped), f"{id_}#{number}", title, f"line {number}")
             except SourceError as error:
                 yield BrokenDocument(f"{source}:{number}", error.message)
 
@@ -52,7 +52,7 @@ def read_json(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
         return
     for number, row in enumerate(parsed, start=1):
         try:
-            yield row_document(row, f"{id_}#{number}", path.stem)
+            yield row_document(row, f"{id_}#{number}", path.stem, f"entry {number}")
         except SourceError as error:
             yield BrokenDocument(f"{path}#{number}", error.message)
 
@@ -67,8 +67,9 @@ def read_tsv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
     return _read_table(path, id_, "\t")
 
 
-def row_document(row: object, id_: str, title: str) -> Document:
-    """The document of one row, whose keys count in any case; `id_` and `title` stand in for missing ones.
+def row_document(row: object, id_: str, title: str, place: str = "") -> Document:
+    """The document of one row, whose keys count in any case; `id_` and `title` stand in for missing ones, and
+    the `place` in the file for a missing section. Behind an id of the row's own that place names the file.
 
     Raises:
         SourceError: the row is not an object, it has no text, or one of the fields is of another type.
@@ -79,9 +80,11 @@ def row_document(row: object, id_: str, title: str) -> Document:
     text = fields.get("text")
     if not isinstance(text, str) or not text.strip():
         raise SourceError("`text` is missing or empty")
-    section = _plain(fields, "section")
+    own_id = _plain(fields, "id")
+    file = id_.rpartition("#")[0]
+    section = _plain(fields, "section") or (f"{file}, {place}" if own_id and place and file else place)
     return Document(
-        id=_plain(fields, "id") or id_,
+        id=own_id or id_,
         title=_plain(fields, "title") or title,
         text=text,
         url=_plain(fields, "url"),
@@ -116,12 +119,12 @@ def _read_table(path: Path, id_: str, delimiter: str) -> Iterator[Document | Bro
             file.seek(0)
         rows = csv.reader(file, delimiter=delimiter)
         columns = _columns(rows)
-        for row in rows:
+        for number, row in enumerate(rows, start=2):  # the header is row 1, as in a spreadsheet
             if not any(row):
                 continue
             try:
                 fields = dict(zip(columns, row, strict=False))
-                yield row_document(fields, f"{id_}#{rows.line_num}", path.stem)
+                yield row_document(fields, f"{id_}#{rows.line_num}", path.stem, f"row {number}")
             except SourceError as error:
                 yield BrokenDocument(f"{path}:{rows.line_num}", error.message)
 

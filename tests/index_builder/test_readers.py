@@ -6,6 +6,7 @@ import bz2
 import codecs
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import docx
@@ -123,7 +124,9 @@ def test_markdown_is_read_as_prose(tmp_path: Path) -> None:
         "Tin is a soft metal with symbol Sn, and it melts at 232\xa0°C.\nNew line."
     )
     uses = sections(document)["Uses"]
-    assert uses.startswith('solder\npewter\n\nprint("tin")\n\nAlloy | Share\nbronze | 12 %\n\n历史很悠久。')
+    assert uses.startswith(
+        'solder\npewter\n\nprint("tin")\n\nAlloy | Share\nbronze | Share: 12 %\n\n历史很悠久。'
+    )
     assert not any(mark in document.text for mark in ("*", "`", "](", "comment", "<"))
 
 
@@ -183,7 +186,7 @@ def test_a_page_is_read_without_its_furniture(tmp_path: Path) -> None:
     assert (document.title, document.url) == ("Tin & lead", "https://example.org/tin")
     assert sections(document) == {
         "Tin": "A soft metal.\nIt melts.",
-        "Its uses": "solder\npewter\nAlloy | Share\nbronze | 12 %\n\na\n  b\n\ntail",
+        "Its uses": "solder\npewter\nAlloy | Share\nbronze | Share: 12 %\n\na\n  b\n\ntail",
     }
 
 
@@ -207,8 +210,8 @@ def test_many_elements_that_need_no_end_tag_are_not_deep(tmp_path: Path) -> None
 # PDF
 
 
-def pdf(path: Path, pages: list[list[str]], title: str = "") -> Path:
-    """A PDF file of the given lines, written by hand."""
+def pdf(path: Path, pages: Sequence[list[str] | str], title: str = "") -> Path:
+    """A PDF file of the given lines, or of operators that show text, written by hand."""
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -216,7 +219,7 @@ def pdf(path: Path, pages: list[list[str]], title: str = "") -> Path:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     ]
     for number, lines in enumerate(pages):
-        shown = " T* ".join(f"({line}) Tj" for line in lines)
+        shown = lines if isinstance(lines, str) else " T* ".join(f"({line}) Tj" for line in lines)
         content = f"BT /F1 12 Tf 14 TL 50 700 Td {shown} ET"
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
@@ -304,7 +307,7 @@ def test_a_word_document(tmp_path: Path) -> None:
     word.save(str(tmp_path / "a.docx"))
     document = read_one(tmp_path / "a.docx")
     assert document.title == "Tin"
-    assert document.text == "A soft metal.\n\nsolder\npewter\nAlloy | Share\nbronze | 12 %"
+    assert document.text == "A soft metal.\n\nsolder\npewter\nAlloy | Share\nbronze | Share: 12 %"
     assert list(sections(document)) == ["Uses"]
 
 
@@ -347,6 +350,10 @@ def test_json_lines_with_bad_ones_among_them(tmp_path: Path) -> None:
     ]
     documents_read = read(save(tmp_path / "a.jsonl", b"\n".join(lines)))
     assert documents_read[0] == Document("7", "T", "One.", "https://e.org", ((0, "S"),))
+    assert [each.sections for each in documents_read[1:] if isinstance(each, Document)] == [
+        ((0, "line 4"),),
+        ((0, "line 10"),),
+    ]
     assert [each.id for each in documents_read if isinstance(each, Document)] == [
         "7",
         "a.jsonl#4",
@@ -380,7 +387,8 @@ def test_a_json_list(tmp_path: Path) -> None:
     )
     assert isinstance(first, Document)
     assert isinstance(second, Document)
-    assert (first.id, second.id) == ("a.json#1", "b")
+    assert (first.id, first.sections) == ("a.json#1", ((0, "entry 1"),))
+    assert (second.id, second.sections) == ("b", ((0, "a.json, entry 3"),))
     assert broken == BrokenDocument(f"{tmp_path}/a.json#2", "not an object but int")
 
 
@@ -400,7 +408,8 @@ def test_one_json_object(tmp_path: Path) -> None:
     ids=["comma", "semicolon", "tab"],
 )
 def test_a_table(tmp_path: Path, name: str, data: bytes) -> None:
-    assert read_one(save(tmp_path / name, data)) == Document("1", "T", 'One, "two"\nthree')
+    place = ((0, f"{name}, row 2"),)
+    assert read_one(save(tmp_path / name, data)) == Document("1", "T", 'One, "two"\nthree', sections=place)
 
 
 def test_a_chinese_table_out_of_a_spreadsheet(tmp_path: Path) -> None:
