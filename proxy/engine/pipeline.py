@@ -55,6 +55,7 @@ class Pipeline:
             self.options.deadline,
             self._reader(),
             whole=self.options.format == "json" or self.options.task is not None,
+            quote=self.options.quote,
         )
         async with closing(drafting.events(chat)) as events:
             async for event in events:

@@ -28,6 +28,7 @@ from proxy.engine.delivery import (
     TextEvent,
 )
 from proxy.engine.incremental_verifier import IncrementalVerifier, Prefix, is_json
+from proxy.engine.stream_quotes import Quotes
 from proxy.engine.verifier import Verifier
 from proxy.errors import UpstreamError, UpstreamTimeoutError, VerificationError
 from proxy.protocols import LLM
@@ -63,6 +64,8 @@ class ReplyStream:
         deadline: seconds for checking the claims of one piece of text.
         read: cleans the text of an editable draft and segments it into claims.
         whole: whether the reply is read once it is complete (JSON, say) instead of while it is written.
+        quote: whether a sentence that the evidence contradicts and that was not corrected is replaced by a
+            quotation of the evidence, in the mode `sentence`.
     """
 
     reply: Reply
@@ -78,6 +81,7 @@ class ReplyStream:
         read: Read,
         *,
         whole: bool = False,
+        quote: bool = False,
     ) -> None:
         self._llm = llm
         self._verifier = verifier
@@ -88,6 +92,7 @@ class ReplyStream:
         self._sent: dict[int, int] = {}
         self._failed: list[Attempt] = []
         self._steps: list[CorrectionStep] = []
+        self._quotes = Quotes(verifier, deadline) if quote and policy.mode == "sentence" else None
 
     async def events(self, chat: Chat) -> AsyncIterator[StreamEvent]:
         """What may be sent to the client while the draft is written. With prefix correction, the model is
@@ -108,7 +113,7 @@ class ReplyStream:
             async with closing(events):
                 async for event in events:
                     while isinstance(event, CheckedText) and (failed := self._to_correct(event, known)):
-                        before = _up_to(event, failed)
+                        before = await self._quoted(_up_to(event, failed), chat.question)
                         for visible in self._visible(before):
                             yield visible
                         continued = await self._continued(chat, before, failed)
@@ -117,11 +122,16 @@ class ReplyStream:
                         known = len(before.findings) + 1
                     if continued is not None:
                         break
+                    if isinstance(event, CheckedText):
+                        event = await self._quoted(event, chat.question)
                     for visible in self._visible(event):
                         yield visible
             if continued is None:
-                self.reply, self.attempts = drafting.result
+                self.reply, attempts = drafting.result
+                self.attempts = tuple(map(self._with_quotes, range(len(attempts)), attempts))
                 return
+            if self._quotes is not None:
+                self._quotes.begin_anew()
             drafting, known = continued.drafting, continued.known
             events = _after(continued.first, continued.events)
 
@@ -177,6 +187,19 @@ class ReplyStream:
             return [], "upstream_error", f"the upstream answered {error.status}"
         return [], "unreadable", "the answer says nothing that can be checked"
 
+    async def _quoted(self, checked: CheckedText, question: str) -> CheckedText:
+        """The text with quotations for what the evidence contradicts, where that is configured."""
+        if self._quotes is None or checked.index != 0:
+            return checked
+        return await self._quotes.put_into(checked, question)
+
+    def _with_quotes(self, index: int, attempt: Attempt | None) -> Attempt | None:
+        """The attempt of a choice with the quotations that were sent."""
+        if self._quotes is None or index != 0 or attempt is None:
+            return attempt
+        text, findings = self._quotes.replaced(attempt.draft.text, attempt.findings)
+        return replace(attempt, draft=replace(attempt.draft, text=text), findings=findings)
+
     def _record(self, result: CorrectionResult, detail: str) -> None:
         step = CorrectionStep(len(self._steps) + 1, "continuation", 1, result, detail)
         self._steps.append(step)
@@ -188,7 +211,8 @@ class ReplyStream:
         # The findings before a failed claim are part of the last attempt too: count them once.
         checked = (*(earlier.findings[-1] for earlier in failed), *attempt.findings)
         spent = sum((finding.usage for finding in checked), Usage())
-        steps = tuple(self._steps) if index == 0 else ()
+        quoted = self._quotes.steps(len(self._steps)) if self._quotes is not None else ()
+        steps = (*self._steps, *quoted) if index == 0 else ()
         return Outcome((*failed, attempt), len(failed), spent, correction=steps)
 
     def _incremental(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from proxy.engine.corrector import Options
-from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
+from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent, TextEvent
 from proxy.engine.pipeline import Pipeline
 from proxy.engine.verifier import Verifier
 from proxy.server.streaming import event_stream
@@ -89,6 +90,51 @@ async def test_a_judgement_is_paid_for_once_however_often_a_stream_is_corrected(
     assert outcome.answer.draft.text == "Rome is a city here. Paris is old now. London is old now."
     assert (len(outcome.attempts), outcome.best) == (3, 2)
     assert outcome.usage == Usage(judge.asked, 0)
+
+
+class Strict(Judge):
+    """Contradicts what is `wrong`, with the passage as its quote, and believes what the passage says."""
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        judgements = await super().check(pairs)
+        return [
+            replace(each, verdict=Verdict.CONTRADICTED, quote=(0, 15))
+            if each.verdict is Verdict.UNSUPPORTED
+            else each
+            for each in judgements
+        ]
+
+
+@pytest.mark.parametrize("corrections", [0, 1])
+async def test_what_the_evidence_contradicts_is_quoted_in_a_stream_too(corrections: int) -> None:
+    """Also where the model was asked for a continuation, and it was no better."""
+    draft = "Here is more. |Rome is wrong now. |Paris is old now. |Bern is wrong too.\n\n"
+    script = Script(draft, "Rome is still wrong.")
+    policy = DeliveryPolicy("sentence", corrections=corrections)
+    pipeline = Pipeline(script, Verifier(Shelf(), Strict()), Options(quote=True), policy)
+    events = [event async for event in pipeline.events(Chat({"messages": []}))]
+    sent = "".join(event.text for event in events if isinstance(event, TextEvent))
+    answer = events[-1]
+    assert isinstance(answer, Answer)
+    (outcome,) = answer.outcomes
+    quoted = "“Rome is a city.”"
+    assert outcome.answer.draft.text.strip() == f"Here is more. {quoted} Paris is old now. {quoted}"
+    shown = answer.rendering.annotated(outcome.answer.draft.text, outcome.answer.findings)
+    assert shown.content.startswith(sent)
+    assert sent.strip() == f"Here is more.[1] {quoted}[1] Paris is old now.[1] {quoted}[1]"
+    for finding in outcome.answer.findings:
+        claim = finding.claim
+        assert outcome.answer.draft.text[claim.start : claim.end] == claim.text
+    last = outcome.correction[-1]
+    assert (last.asked_for, last.claims, last.result) == ("quote", 2, "helped")
+
+
+async def test_a_quotation_stands_in_what_a_correction_continues() -> None:
+    script = Script("Rome is wrong now. |Bern is wrong too.", "", "Bern is old.")
+    policy = DeliveryPolicy("sentence", corrections=2)
+    pipeline = Pipeline(script, Verifier(Shelf(), Strict()), Options(quote=True), policy)
+    (outcome,) = (await pipeline.answer(Chat({"messages": []}))).outcomes
+    assert outcome.answer.draft.text == "“Rome is a city.” Bern is old."
 
 
 async def test_a_stream_that_is_cancelled_before_its_first_event_ends_what_is_under_way() -> None:
