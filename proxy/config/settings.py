@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from proxy.config.checker_settings import Checker, Section
 from proxy.types import (
@@ -26,12 +26,22 @@ from proxy.types import (
 )
 
 
+def _address(value: str | None) -> str | None:
+    """Without a scheme an address is known to be wrong only when the first chat fails."""
+    if value and not value.lower().startswith(("http://", "https://")):
+        raise ValueError("must be an address that begins with http:// or https://")
+    return value
+
+
+Address = Annotated[str | None, AfterValidator(_address)]
+
+
 class Server(Section):
     """Where the proxy listens, who may call it, and its limits."""
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65535)
-    public_url: str | None = None
+    public_url: Address = None
     api_keys: tuple[SecretStr, ...] = ()
     max_body_bytes: int = Field(20_000_000, ge=1_000)
     max_concurrency: int = Field(64, ge=1)
@@ -45,7 +55,7 @@ class Upstream(Section):
 
     model: str
     name: str = ""
-    api_base: str | None = None
+    api_base: Address = None
     api_key: SecretStr | None = None
     client_key: bool = False
     client: Literal["auto", "http", "litellm"] = "auto"

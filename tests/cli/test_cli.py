@@ -134,12 +134,17 @@ def test_index_reports_and_the_next_run_reuses(tmp_path: Path) -> None:
     assert "broken.pdf" in first.stdout + first.stderr
     assert "1 file of another kind was left out: photo.png." in first.stdout
     (docs / "two.txt").write_text("Mira Quill lives in Novgorod.")
+    (docs / "prices.md").write_text(
+        "| Model | Price |\n|---|---|\n| HR-10 | EUR 31,500 |\n| HR-20 | EUR 47,900 |\n"
+    )
     second = vouch("index", "docs", "--out", "idx", folder=tmp_path)
     assert second.returncode == 0
     assert re.search(r"1\b.*\breused", second.stdout)
     assert "broken.pdf" in one_line(vouch("index", "docs", "--out", "idx", "--strict", folder=tmp_path))
-    checked = vouch("check", "Mira Quill lives in Novgorod.", "--index", "idx", folder=tmp_path)
-    assert checked.returncode == 0, checked.stderr
+    said = "Mira Quill lives in Novgorod. The HR-10 costs EUR 31,500."
+    checked = vouch("check", said, "--index", "idx", folder=tmp_path)
+    assert "supported: Mira Quill lives in Novgorod.[1]" in checked.stdout, checked.stderr
+    assert "HR-10 | Price: EUR 31,500" in checked.stdout  # as its evidence, or the nearest there is
 
 
 def test_wrong_paths_are_one_clear_line(tmp_path: Path) -> None:
@@ -177,6 +182,8 @@ def test_a_missing_key_is_one_clear_line(tmp_path: Path, example_index: Path) ->
     assert "OPENAI_API_KEY" in one_line(vouch(*serve, "openai/gpt-4o-mini", folder=tmp_path))
     assert "ANTHROPIC_API_KEY" in one_line(vouch(*serve, "anthropic/claude-sonnet-4-5", folder=tmp_path))
     assert "--model" in one_line(vouch("serve", "--api-base", "http://127.0.0.1:1/v1", folder=tmp_path))
+    line = one_line(vouch(*serve, "openai/llama3.2", "--api-base", "localhost:11434/v1", folder=tmp_path))
+    assert "api_base must be an address that begins with http:// or https://" in line
 
 
 def test_a_corrupt_index_is_one_clear_line(tmp_path: Path, example_index: Path) -> None:

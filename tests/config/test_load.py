@@ -113,6 +113,11 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
             "is an unknown key; did you mean VOUCH_UPSTREAMS__0__API_BASE?",
         ),
         ("server: {host: {a: 1}}", {}, "server.host must be text, not a mapping"),
+        (
+            "upstreams: [{model: a/b, api_base: 'localhost:11434/v1'}]",
+            {},
+            "upstreams.0.api_base must be an address that begins with http:// or https://",
+        ),
         ("upstreams: x", {}, "upstreams must be a list, not 'x'"),
         ("", {"VOUCH_SERVER": "1"}, "VOUCH_SERVER (server) must be a section with keys of its own, not 1"),
         (
