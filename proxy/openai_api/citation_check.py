@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from proxy.citations.faithfulness import Citation, CitationReport, Statement
 from proxy.citations.report import numbered
 from proxy.config.checker_settings import CheckerName
 from proxy.errors import RequestError
+from proxy.openai_api.bodies import validated
 from proxy.openai_api.chat.response import usage_object
 from proxy.openai_api.documents import RequestDocument
 from proxy.types import Document, Json, Status, Verdict
@@ -48,18 +47,7 @@ class CheckRequest(BaseModel):
 
 def parse_check(body: Json) -> CheckRequest:
     """Parses the body. Raises `RequestError` that names the parameter."""
-    try:
-        return CheckRequest.model_validate(body)
-    except ValidationError as error:
-        detail = error.errors()[0]
-        path = detail["loc"]
-        param = ".".join(map(str, path))
-        if detail["type"] != "extra_forbidden":
-            raise RequestError(f"{param}: {detail['msg']}.", param=param) from None
-        known = list(_SECTIONS.get(str(path[0]) if len(path) > 1 else "", CheckRequest).model_fields)
-        near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
-        raise RequestError(f"Unknown key {param}. {hint}", param=param) from None
+    return validated(CheckRequest, body, _SECTIONS)
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {"vouch": CheckOptions, "documents": RequestDocument}

@@ -37,7 +37,9 @@ def create_app(context: AppContext, settings: Settings) -> Starlette:
         routes=[
             Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
             Route("/v1/responses", endpoints.responses, methods=["POST"]),
+            Route("/v1/check", endpoints.check_text, methods=["POST"]),
             Route("/v1/citations/check", endpoints.check_citations, methods=["POST"]),
+            Route("/v1/search", endpoints.search, methods=["POST"]),
             *(Route(f"/v1/{route}", endpoints.forward, methods=["POST"]) for route in FORWARDED),
             Route("/v1/models", endpoints.models),
             Route("/v1/models/{name:path}", endpoints.model),
