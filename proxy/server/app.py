@@ -19,6 +19,7 @@ from proxy.openai_api.error_object import error_headers, error_object, error_sta
 from proxy.server.chats import ChatService, ConcurrencyLimit
 from proxy.server.middleware import CancelOnDisconnect, Keys, RequestId
 from proxy.server.routes import FORWARDED, Endpoints
+from proxy.server.web_page import page_routes
 
 
 def create_app(context: AppContext, settings: Settings) -> Starlette:
@@ -46,6 +47,7 @@ def create_app(context: AppContext, settings: Settings) -> Starlette:
             Route("/v1/references/{id}", endpoints.reference),
             Route("/healthz", endpoints.healthz),
             Route("/readyz", endpoints.readyz),
+            *(page_routes() if settings.web.enabled else ()),
         ],
         middleware=[
             Middleware(RequestId),

@@ -30,6 +30,7 @@ from proxy.openai_api.text_check import check_text, options_of, parse_text_check
 from proxy.server.chats import ChatService, ConcurrencyLimit
 from proxy.server.middleware import bearer
 from proxy.server.relay import Relayed
+from proxy.server.web_page import INERT
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
@@ -143,7 +144,8 @@ class Endpoints:
         if passage is None:
             raise NotFoundError(f"No passage {request.path_params['id']!r}; the index may have been rebuilt.")
         if "text/html" in request.headers.get("accept", ""):
-            return HTMLResponse(passage_page(passage))
+            page = passage_page(passage, request.query_params.get("quote", ""))
+            return HTMLResponse(page, headers=INERT)
         return JSONResponse(passage_object(passage))
 
     async def healthz(self, _request: Request) -> Response:
