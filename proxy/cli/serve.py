@@ -12,10 +12,13 @@ import uvicorn
 from rich.console import Console
 
 from proxy.cli.compose import compose
+from proxy.cli.page import base_address, loopback_warning
 from proxy.config.load import load
 from proxy.config.settings import Server
 from proxy.errors import ConfigError
 from proxy.server.app import create_app
+
+log = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 10
 """How long chats under way may take to end after a signal."""
@@ -43,7 +46,11 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
         console = Console(soft_wrap=True, highlight=False)
         names = ", ".join(parts.models)
         console.print(f"Vouch serves {names} over {len(parts.passages):,} passages.")
-        console.print(f"Listening on http://{host}:{port}/v1")
+        console.print(f"Listening on http://{f'[{host}]' if ':' in host else host}:{port}/v1")
+        if settings.web.enabled:
+            console.print(f"A page for browsers is at {base_address(host, port)}/")
+        if warning := loopback_warning(settings.server):
+            log.warning(warning)
         options = uvicorn.Config(
             create_app(parts, settings),
             log_config=None,
