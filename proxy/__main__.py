@@ -236,6 +236,23 @@ def demo(
     command.run(question, llm=llm and str(llm))
 
 
+@app.command("open")
+def open_command(
+    config: ConfigOption = None,
+    host: Annotated[
+        str | None, typer.Option(help="The address that the server listens on. Default: 127.0.0.1.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Its port. Default: 8000.")] = None,
+) -> None:
+    """Open the page of a server that runs: ask, check a text, search the index, look at the evidence.
+
+    The address is printed too, for machines without a browser.
+    """
+    from proxy.cli import page as command
+
+    command.run(config, _sections(server=_given(host=host, port=port)))
+
+
 @app.command("config")
 def config_command(config: ConfigOption = None) -> None:
     """Print the settings in effect, out of defaults, settings file and environment. Secrets are masked."""

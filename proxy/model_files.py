@@ -185,8 +185,8 @@ def dtype_of(precision: Precision) -> torch.dtype:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hides transformers' progress bar, which would garble that of the command line, and its report of weights
-    that are not used."""
+    """Hides transformers' progress bar, which would garble that of the command line, and its report of unused
+    weights."""
     shown = transformers_logging.is_progress_bar_enabled()
     verbosity = transformers_logging.get_verbosity()
     transformers_logging.disable_progress_bar()

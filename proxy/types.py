@@ -299,13 +299,15 @@ class Judgement:
 class Evidence:
     """A passage retrieved for a claim, with its retrieval score and, once checked, the judgement.
 
-    `score` is the cosine similarity in [-1, 1]; 0 for a passage that only the lexical search found.
+    `score` is the cosine similarity in [-1, 1]; 0 for a passage that only the lexical search found. `bm25` is
+    the score of the lexical search, not bounded; 0 for a passage that it did not find.
     `judgement.quote` is a span of `passage.text`.
     """
 
     passage: Passage
     score: float
     judgement: Judgement | None = None
+    bm25: float = 0.0
 
     @property
     def quote(self) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ from proxy.cli.compose import compose
 from proxy.config.load import load
 from proxy.config.settings import Settings
 from proxy.engine.app_context import AppContext, Sources
-from proxy.engine.pipeline import Pipeline
 from proxy.errors import RequestError
-from proxy.openai_api.chat.response import Choice, choice
+from proxy.openai_api.chat.response import Choice
 from proxy.openai_api.options import ResolvedOptions
-from proxy.types import Draft, Json, Outcome, Usage, Verdict
+from proxy.openai_api.text_check import check_text
+from proxy.types import Json, Passage, Verdict
 
 MAX_CHARACTERS = 10_000_000
 
@@ -59,15 +58,16 @@ def run(text: str, config: Path | None, overrides: dict[str, Any], question: str
 async def check(parts: AppContext, settings: Settings, text: str, question: str) -> Choice:
     """The text as the proxy would return it, were it an upstream's reply; there is nobody to re-prompt."""
     model = next(iter(parts.models.values()))
-    asked = ResolvedOptions(settings)
     sources = Sources(parts.retrievers[settings.retrieval.mode])
-    pipeline = Pipeline(model.llm, asked.verifier(model, sources), asked.pipeline_options("markdown"))
     try:
-        attempt = await pipeline.check(Draft(text, {}), Usage(), question)
+        checked = await check_text(text, question, model, ResolvedOptions(settings), sources, _own_route)
     finally:
         await parts.close()
-    rendering = asked.rendering(sources, lambda passage: f"/v1/references/{passage.id}")
-    return choice(Outcome((attempt,), 0), replace(rendering, notice="none"))
+    return checked.choice
+
+
+def _own_route(passage: Passage) -> str:
+    return f"/v1/references/{passage.id}"
 
 
 def show(console: Console, checked: Choice) -> None:

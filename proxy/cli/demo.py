@@ -70,6 +70,8 @@ def _show(question: str, console: Console, options: list[str], *, planted: bool)
         console.print(Rule("2. Serve it", align="left"))
         with server(index, *options) as base_url:
             console.print(f"An OpenAI-compatible server listens on {base_url}")
+            page = base_url.removesuffix("v1")
+            console.print(f"A page for browsers is at {page} while this runs; `vouch serve` keeps it up.")
             console.print(Rule("3. Ask, through the OpenAI SDK, streaming", align="left"))
             console.print(Text(f"({ABOUT[planted].format(model=model)})", "dim"))
             console.print(Text("You: ", "bold") + Text(question))

@@ -15,11 +15,14 @@ from rich.console import Console
 from rich.text import Text
 
 from proxy.cli.compose import compose
+from proxy.cli.page import base_address, loopback_warning
 from proxy.config.load import load
 from proxy.config.presets import DECIDED, DOES
 from proxy.config.settings import Server, Settings, Upstream
 from proxy.errors import ConfigError
 from proxy.server.app import create_app
+
+log = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 10
 """How long chats under way may take to end after a signal."""
@@ -52,6 +55,10 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
         for line in (f"Vouch serves over {len(parts.passages):,} passages:", *plans(settings)):
             console.print(Text(line))
         console.print(Text(f"Listening on http://{f'[{host}]' if ':' in host else host}:{port}/v1"))
+        if settings.web.enabled:
+            console.print(Text(f"A page for browsers is at {base_address(host, port)}/"))
+        if warning := loopback_warning(settings.server):
+            log.warning(warning)
         options = uvicorn.Config(
             create_app(parts, settings),
             log_config=None,

@@ -50,6 +50,12 @@ class Server(Section):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
+class Web(Section):
+    """The page at `/`."""
+
+    enabled: bool = True
+
+
 class Upstream(Section):
     """One model that clients can name."""
 
@@ -172,6 +178,7 @@ class Settings(Section):
 
     preset: PresetName = "reader"
     server: Server = Server()
+    web: Web = Web()
     upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
     index: Index = Index()
     encoder: Encoder = Encoder()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proxy.citations.place import Annotated, annotate
+from proxy.citations.place import Annotated, Located, annotate
 from proxy.types import (
     Aggregation,
     CitationStyle,
@@ -59,10 +59,12 @@ class Rendering:
 
 @dataclass(frozen=True, slots=True)
 class TextEvent:
-    """A piece of a choice's content for the client, with its markers."""
+    """A piece of a choice's content for the client, with its markers. `claims` are those that end in it, at
+    their places in the whole content; empty where the policy reports no progress."""
 
     index: int
     text: str
+    claims: tuple[Located, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,8 @@ class DeliveryPolicy:
         corrections: how many times a stream may be corrected, from its last claim that did not fail.
         prefill: whether the upstream continues an unfinished assistant message.
         fail_closed: whether a reply that could not be checked is an error instead.
-        progress: whether a buffered stream reports how many claims are checked.
+        progress: whether a buffered stream reports how many claims are checked, and one that is sent sentence
+            by sentence the verdicts of each piece.
         max_reply_bytes: a larger reply is an error.
     """
 

@@ -253,11 +253,12 @@ class ReplyStream:
         unchecked = any(finding.verdict is Verdict.UNVERIFIED for finding in checked.findings)
         if unchecked and self._policy.fail_closed:
             raise VerificationError("The reply could not be verified: a claim could not be checked.")
-        content = self._policy.rendering.annotated(checked.text, checked.findings).content
-        sent = self._sent.get(checked.index, 0)
+        annotated = self._policy.rendering.annotated(checked.text, checked.findings)
+        content, sent = annotated.content, self._sent.get(checked.index, 0)
         if len(content) > sent:
             self._sent[checked.index] = len(content)
-            yield TextEvent(checked.index, content[sent:])
+            new = tuple(located for located in annotated.claims if located.end > sent)
+            yield TextEvent(checked.index, content[sent:], new if self._policy.progress else ())
 
 
 async def unchecked_events(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from proxy.citations.faithfulness import Citation, CitationReport, Statement
 from proxy.citations.report import numbered
 from proxy.config.checker_settings import CheckerName
-from proxy.config.wrong_values import nearest, problem
 from proxy.errors import RequestError
+from proxy.openai_api.bodies import validated
 from proxy.openai_api.chat.response import usage_object
 from proxy.openai_api.documents import RequestDocument
 from proxy.types import Document, Json, Status, Verdict
@@ -47,16 +47,7 @@ class CheckRequest(BaseModel):
 
 def parse_check(body: Json) -> CheckRequest:
     """Parses the body. Raises `RequestError` that names the parameter."""
-    try:
-        return CheckRequest.model_validate(body)
-    except ValidationError as error:
-        detail = error.errors()[0]
-        path = detail["loc"]
-        param = ".".join(map(str, path))
-        if detail["type"] != "extra_forbidden":
-            raise RequestError(f"{param} {problem([detail])}.", param=param) from None
-        known = list(_SECTIONS.get(str(path[0]) if len(path) > 1 else "", CheckRequest).model_fields)
-        raise RequestError(f"Unknown key {param}. {nearest(str(path[-1]), known)}", param=param) from None
+    return validated(CheckRequest, body, _SECTIONS)
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {"vouch": CheckOptions, "documents": RequestDocument}

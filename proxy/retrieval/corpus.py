@@ -106,7 +106,7 @@ class RankingRetriever:
 
     def _search(self, queries: Sequence[str], k: int) -> list[tuple[Evidence, ...]]:
         return [
-            tuple(Evidence(self._passages.passage(hit.row), hit.cosine) for hit in hits)
+            tuple(Evidence(self._passages.passage(hit.row), hit.cosine, bm25=hit.bm25) for hit in hits)
             for hits in self._ranking.rank(queries, k)
         ]
 

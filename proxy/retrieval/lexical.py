@@ -44,8 +44,9 @@ class Postings:
     model: bm25s.BM25
     passages: int
 
-    def best(self, query: str, k: int) -> list[int]:
-        """Rows of at most k passages, best first. Those that share no word with the query are left out."""
+    def best(self, query: str, k: int) -> list[tuple[int, float]]:
+        """Rows and BM25 scores of at most k passages, best first. Those that share no word with the query are
+        left out."""
         known = self.model.vocab_dict
         # Each word once: a claim that repeats a name is not more about it.
         words = dict.fromkeys(known[word] for word in tokens(query[:_MAX_QUERY_CHARACTERS]) if word in known)
@@ -56,8 +57,8 @@ class Postings:
         if len(matching) > k:
             matching = matching[np.argpartition(-scores[matching], k - 1)[:k]]
             matching.sort()
-        best: list[int] = matching[np.argsort(-scores[matching], kind="stable")].tolist()
-        return best
+        best = matching[np.argsort(-scores[matching], kind="stable")]
+        return list(zip(best.tolist(), scores[best].tolist(), strict=True))
 
 
 def tokens(text: str) -> Iterator[str]:

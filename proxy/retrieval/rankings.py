@@ -22,10 +22,12 @@ _DEPTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage found for a query: its row, and its cosine to the query, 0 where nobody computed it."""
+    """A passage found for a query: its row, its cosine to the query and its BM25 score, each 0 where nobody
+    computed it."""
 
     row: int
     cosine: float = 0.0
+    bm25: float = 0.0
 
 
 class Ranking(Protocol):
@@ -88,7 +90,9 @@ class LexicalRanking:
 
     def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
         """Per query at most k hits, best first, without a cosine."""
-        return [tuple(Hit(row) for row in self._postings.best(query, k)) for query in queries]
+        return [
+            tuple(Hit(row, bm25=score) for row, score in self._postings.best(query, k)) for query in queries
+        ]
 
 
 class HybridRanking:
@@ -118,7 +122,11 @@ class HybridRanking:
         for vector, by_cosine, by_words in zip(vectors, nearest.tolist(), lexical, strict=True):
             rows = self._fused(by_cosine, [hit.row for hit in by_words])
             cosines = self._dense.cosines(vector, rows)
-            hits = [Hit(row, float(cosine)) for row, cosine in zip(rows, cosines, strict=True)]
+            scores = {hit.row: hit.bm25 for hit in by_words}
+            hits = [
+                Hit(row, float(cosine), scores.get(row, 0.0))
+                for row, cosine in zip(rows, cosines, strict=True)
+            ]
             ranked.append(_over(self._dense.threshold, hits)[:k])
         return ranked
 

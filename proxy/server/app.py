@@ -19,6 +19,7 @@ from proxy.openai_api.error_object import error_headers, error_object, error_sta
 from proxy.server.chats import ChatService, ConcurrencyLimit
 from proxy.server.middleware import CancelOnDisconnect, Keys, RequestId
 from proxy.server.routes import FORWARDED, Endpoints
+from proxy.server.web_page import page_routes
 
 
 def create_app(context: AppContext, settings: Settings) -> Starlette:
@@ -37,13 +38,16 @@ def create_app(context: AppContext, settings: Settings) -> Starlette:
         routes=[
             Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
             Route("/v1/responses", endpoints.responses, methods=["POST"]),
+            Route("/v1/check", endpoints.check_text, methods=["POST"]),
             Route("/v1/citations/check", endpoints.check_citations, methods=["POST"]),
+            Route("/v1/search", endpoints.search, methods=["POST"]),
             *(Route(f"/v1/{route}", endpoints.forward, methods=["POST"]) for route in FORWARDED),
             Route("/v1/models", endpoints.models),
             Route("/v1/models/{name:path}", endpoints.model),
             Route("/v1/references/{id}", endpoints.reference),
             Route("/healthz", endpoints.healthz),
             Route("/readyz", endpoints.readyz),
+            *(page_routes() if settings.web.enabled else ()),
         ],
         middleware=[
             Middleware(RequestId),

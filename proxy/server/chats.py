@@ -122,7 +122,7 @@ class ChatService:
             request.options.documents,
             messages,
         )
-        rendering = options.rendering(sources, self._url_of(base_url), stream=request.stream)
+        rendering = options.rendering(sources, self.url_of(base_url), stream=request.stream)
         return Pipeline(
             llm,
             options.verifier(model, sources),
@@ -138,7 +138,8 @@ class ChatService:
             held.push_async_callback(answer.aclose)
             return Relayed(answer, held.pop_all().aclose)
 
-    def _url_of(self, base_url: str) -> Callable[[Passage], str]:
+    def url_of(self, base_url: str) -> Callable[[Passage], str]:
+        """Where a passage without an address of its own can be read."""
         base = (self.settings.server.public_url or base_url).rstrip("/")
 
         def url(passage: Passage) -> str:

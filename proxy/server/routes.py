@@ -18,6 +18,7 @@ from proxy.engine.app_context import AppContext
 from proxy.errors import BodyTooLargeError, NotFoundError, RequestError
 from proxy.openai_api.chat.request import UNCHECKED, parse_body, parse_chat
 from proxy.openai_api.citation_check import parse_check, report_object
+from proxy.openai_api.corpus_search import parse_search, search_corpus
 from proxy.openai_api.models import model_object, model_objects
 from proxy.openai_api.options import RequestOptions, ResolvedOptions, find_model
 from proxy.openai_api.profiles import HEADER
@@ -25,9 +26,11 @@ from proxy.openai_api.references import passage_object, passage_page
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import Envelope, echo
 from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
+from proxy.openai_api.text_check import check_text, options_of, parse_text_check, sources_of
 from proxy.server.chats import ChatService, ConcurrencyLimit
 from proxy.server.middleware import bearer
 from proxy.server.relay import Relayed
+from proxy.server.web_page import INERT
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
@@ -89,6 +92,31 @@ class Endpoints:
         )
         return JSONResponse(report_object(report, check.answer))
 
+    async def check_text(self, request: Request) -> Response:
+        """The verdict on each claim of a text, and what it can cite."""
+        begun = time.perf_counter()
+        check = await self._parsed(request, parse_text_check)
+        options = ResolvedOptions(self.settings, options_of(check))
+        model = find_model(self.context.models, check.model)
+        options.checker(model)  # an unknown one is refused before the text waits for its turn
+        url_of = self.chats.url_of(str(request.base_url))
+        async with self.limit.place():
+            sources = await sources_of(self.context, options, check)
+            checked = await check_text(check.text, check.question, model, options, sources, url_of)
+        log.info(
+            "text: %d claims, %.0f ms",
+            len(checked.choice.verification["claims"]),
+            1000 * (time.perf_counter() - begun),
+        )
+        return JSONResponse(checked.wire())
+
+    async def search(self, request: Request) -> Response:
+        """The passages that a query finds."""
+        search = await self._parsed(request, parse_search)
+        async with self.limit.place():
+            result = await search_corpus(search, self.context.retrievers, self.settings.retrieval.mode)
+        return JSONResponse(result)
+
     async def forward(self, request: Request) -> Response:
         """The upstream's own answer, unchanged."""
         body = await self._parsed(request, dict)
@@ -116,7 +144,8 @@ class Endpoints:
         if passage is None:
             raise NotFoundError(f"No passage {request.path_params['id']!r}; the index may have been rebuilt.")
         if "text/html" in request.headers.get("accept", ""):
-            return HTMLResponse(passage_page(passage))
+            page = passage_page(passage, request.query_params.get("quote", ""))
+            return HTMLResponse(page, headers=INERT)
         return JSONResponse(passage_object(passage))
 
     async def healthz(self, _request: Request) -> Response:

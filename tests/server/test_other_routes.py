@@ -91,6 +91,10 @@ def test_a_reference_is_json_for_programs_and_a_page_for_people(
     page = httpx.get(url, headers={"accept": "text/html"})
     assert page.headers["content-type"].startswith("text/html")
     assert "330 metres" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    start = passage["text"].index("330 metres")
+    marked = httpx.get(f"{url}?quote={start}-{start + 10}", headers={"accept": "text/html"})
+    assert "<mark>330 metres</mark>" in marked.text
     status, _, answer = curl(f"{base_url}/references/nothing", b"", "-X", "GET")
     assert (status, answer["error"]["code"]) == (404, "not_found")
 

@@ -113,6 +113,16 @@ def test_a_stream_that_waits_may_tell_how_far_it_is(base_url: str, upstream: Ups
     assert not any("progress" in chunk for chunk in quiet)
 
 
+def test_a_stream_may_tell_the_verdicts_with_the_sentences(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"Hello! {TRUE} {UNKNOWN} {TRUE_TOO}", pace=0.005))
+    chunks = list(chunks_of(base_url, stream_mode="sentence", progress=True, max_rounds=0))
+    content = "".join(pieces(chunks))
+    told = [claim for chunk in chunks for claim in chunk.get("progress", {}).get("claims", [])]
+    assert told == finish(chunks)["verification"]["claims"]
+    assert [content[claim["start"] : claim["end"]] for claim in told] == [claim["text"] for claim in told]
+    assert sum("progress" in chunk for chunk in chunks) > 1
+
+
 def test_whatever_else_the_deltas_hold_passes(base_url: str, upstream: Upstream) -> None:
     message = {"role": "assistant", "content": TRUE, "reasoning_content": "Let me think about it."}
     upstream.enqueue(
@@ -181,7 +191,10 @@ def test_a_sentence_that_fails_is_corrected_before_anyone_reads_it(base_url: str
     assert "".join(pieces(chunks)) == f"{TRUE}[1] {TRUE_TOO}[2] {TRUE_ELSEWHERE}[2]"
     last = finish(chunks)["verification"]
     assert (last["rounds"], last["best"]) == (1, 1)
-    assert last["attempts"][0]["nonfactual"][0]["text"] == FALSE
+    (failed,) = last["attempts"][0]["nonfactual"]
+    assert failed["text"] == FALSE
+    content = "".join(pieces(chunks))
+    assert content[slice(*failed["replaced_by"])] == TRUE_TOO
     first, second = upstream.requests
     assert second.body["messages"][: len(MESSAGES)] == MESSAGES
     assert second.body["messages"][len(MESSAGES)] == {"role": "assistant", "content": f"{TRUE} "}

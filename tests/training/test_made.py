@@ -34,7 +34,7 @@ def made(kind: Made, seed: int = 1) -> list[TrainingRow]:
 
 def test_the_same_seed_gives_the_same_rows() -> None:
     for kind in ("mismatched", "misnumbered", "copied", "removed"):
-        assert made(kind) == made(kind)  # type: ignore[arg-type]
+        assert made(kind) == made(kind)
 
 
 def test_a_claim_is_put_beside_the_evidence_of_another() -> None:

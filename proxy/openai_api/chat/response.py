@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of
 from proxy.types import (
     Aggregation,
+    Attempt,
     CorrectionStep,
     Draft,
     Evidence,
@@ -174,17 +176,46 @@ def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregatio
         "shares": {str(verdict): round(share, 4) for verdict, share in shares(verdicts).items()},
         "rounds": outcome.rounds,
         "correction": [_step_object(step) for step in outcome.correction],
-        "claims": [_claim_object(located) for located in annotated.claims],
-        "attempts": [
-            {"nonfactual": [_failed(finding) for finding in attempt.nonfactual]}
-            for attempt in outcome.attempts
-        ],
+        "claims": [claim_object(located) for located in annotated.claims],
+        "attempts": [_attempt_object(earlier, attempt, annotated) for earlier in outcome.attempts],
         "best": outcome.best,
         **({"dropped": dropped} if outcome.trimmed else {}),
         **({"malformed": attempt.malformed} if attempt.malformed else {}),
         **({"task": attempt.task} if attempt.task else {}),
         **({"error": attempt.error} if attempt.error else {}),
     }
+
+
+def _attempt_object(attempt: Attempt, answer: Attempt, annotated: Annotated) -> Json:
+    """The failed claims of an attempt; of one that is not the answer, with what stands in their place."""
+    if attempt.draft.text == answer.draft.text:
+        return {"nonfactual": [_failed(finding) for finding in attempt.nonfactual]}
+    places = _replaced(attempt.findings, annotated)
+    return {
+        "nonfactual": [
+            {**_failed(finding), "replaced_by": list(place)}
+            for finding, place in zip(attempt.findings, places, strict=True)
+            if finding.verdict.nonfactual
+        ]
+    }
+
+
+def _replaced(earlier: Sequence[Finding], annotated: Annotated) -> list[tuple[int, int]]:
+    """Per claim of an earlier attempt, the span of the content that stands in its place; an empty span where
+    it was left out. Claims that both have are matched by their text."""
+    old = [finding.claim.text for finding in earlier]
+    new = [located.finding.claim.text for located in annotated.claims]
+    bounds = [(located.start, located.end) for located in annotated.claims]
+    spans: list[tuple[int, int]] = []
+    for kind, first, last, start, end in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
+        if kind == "equal":
+            spans += bounds[start:end]
+        elif last > first:
+            here = bounds[start][0] if start < len(bounds) else len(annotated.content)
+            # As many claims as were replaced: the draft of a stream that was corrected ends where it failed.
+            until = bounds[min(start + last - first, end) - 1][1] if end > start else here
+            spans += [(here, until)] * (last - first)
+    return spans
 
 
 def _step_object(step: CorrectionStep) -> Json:
@@ -197,7 +228,7 @@ def _step_object(step: CorrectionStep) -> Json:
     }
 
 
-def _claim_object(located: Located) -> Json:
+def claim_object(located: Located) -> Json:
     """A claim at its place in the content, with its parts if it was split, and which of the upstream's
     citations for it were kept, dropped or added."""
     finding, offset = located.finding, located.start - located.finding.claim.start

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from proxy.engine.delivery import Answer, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
 from proxy.openai_api.chat.response import (
     Choice,
     choices,
+    claim_object,
     completion,
     logprobs,
     message_fields,
@@ -70,9 +71,9 @@ class ChatSerializer:
 
     def _chunks(self, stream_event: StreamEvent) -> Iterator[Json]:
         match stream_event:
-            case TextEvent(index, text):
+            case TextEvent(index, text, claims):
                 self._sent[index] = self._sent.get(index, 0) + len(text)
-                yield self.chunks.piece(index, text)
+                yield self.chunks.piece(index, text, [claim_object(located) for located in claims])
             case FieldsEvent(index, fields):
                 self._sent.setdefault(index, 0)
                 yield self.chunks.fields(index, fields)
@@ -144,9 +145,10 @@ class Chunks:
         """A chunk with an empty delta and the number of claims checked so far."""
         return {**self._chunk(index, {}), "progress": {"checked": claims}}
 
-    def piece(self, index: int, content: str) -> Json:
-        """A piece of the content."""
-        return self._chunk(index, {"content": content})
+    def piece(self, index: int, content: str, claims: Sequence[Json] = ()) -> Json:
+        """A piece of the content, with the verdicts on the claims that end in it where they are told."""
+        told = {"progress": {"claims": list(claims)}} if claims else {}
+        return {**self._chunk(index, {"content": content}), **told}
 
     def fields(self, index: int, fields: Json) -> Json:
         """Other fields of a delta, as the upstream sent them."""

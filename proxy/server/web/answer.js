@@ -1,0 +1,185 @@
+// Reads an answer of the server into parts (text, claims, what was there before) and draws them.
+
+import { el, find, marked } from "./dom.js";
+import { onLanguage, t } from "./texts.js";
+
+export const SIGNS = { supported: "✓", contradicted: "✗", unsupported: "?", unverified: "…", not_checkable: "" };
+
+/**
+ * An answer: its parts in order, its references by number, and its text without what Vouch added.
+ *
+ * The server counts code points, so the content is cut as an array of them.
+ */
+export function readAnswer({ content = "", references = [], verification = {} }, final = true) {
+  const points = Array.from(content);
+  const slice = (start, end) => points.slice(start, end).join("");
+  const cited = new Map(references.map((reference) => [reference.n, reference]));
+  const failures = failuresOf(verification);
+  const corrections = correctionsOf(verification);
+  const parts = [];
+  let position = 0;
+
+  const between = (end) => {
+    if (end > position) parts.push({ kind: "text", text: slice(position, end) });
+    position = Math.max(position, end);
+  };
+  const before = (place) => {
+    while (corrections.length && corrections[0].at <= place) parts.push(corrections.shift());
+  };
+
+  (verification.claims ?? []).forEach((claim, index) => {
+    if (claim.start < position) return;
+    between(claim.start);
+    before(claim.start);
+    const failure = ["contradicted", "unsupported"].includes(claim.verdict) ? failures.shift() : undefined;
+    const why = claim.failure ?? failure ?? (claim.verdict === "unverified" ? { reason: verification.error } : null);
+    parts.push({ kind: "claim", index, text: slice(claim.start, claim.end), claim, failure: why });
+    position = claim.end;
+    for (const n of claim.references ?? []) {
+      const end = position + `[${n}]`.length;
+      if (slice(position, end) === `[${n}]` && (!final || isMarker(cited.get(n), position, end))) position = end;
+    }
+  });
+  before(position);
+  between(points.length);
+  before(Infinity);
+  const said = parts.filter((part) => part.kind !== "correction");
+  return { parts, references, cited, verification, draft: said.map((part) => part.text).join("") };
+}
+
+function isMarker(reference, start, end) {
+  return Boolean(reference) && reference.spans.some(([first, last]) => first === start && last === end);
+}
+
+/** The failed claims of the answer itself, in its order. */
+function failuresOf(verification) {
+  if (verification.dropped) return [];
+  return [...(verification.attempts?.[verification.best]?.nonfactual ?? [])];
+}
+
+/** What failed in earlier drafts and was corrected, each once, by where it stood. */
+function correctionsOf(verification) {
+  const last = (verification.best ?? 0) + (verification.dropped ? 1 : 0);
+  const earlier = (verification.attempts ?? []).slice(0, last).flatMap((attempt) => attempt.nonfactual);
+  const seen = new Set();
+  return earlier
+    .filter(({ text, replaced_by: place }) => place && !seen.has(text) && seen.add(text))
+    .map((failure) => ({
+      kind: "correction",
+      text: failure.text,
+      at: failure.replaced_by[0],
+      left: failure.replaced_by[0] === failure.replaced_by[1],
+      failure,
+    }))
+    .sort((a, b) => a.at - b.at);
+}
+
+export function verdictOf(name) {
+  return t(name in SIGNS ? name : "unverified");
+}
+
+/** Shows an answer and keeps what has not changed while it grows. `on` has `cite(n, opener)` and `why(part, opener)`. */
+export class AnswerView {
+  constructor(on) {
+    this.on = on;
+    this.element = el("div", { class: "answer" });
+    this.keys = [];
+    this.model = null;
+    onLanguage(() => this.model && this.show(this.model, true));
+  }
+
+  show(model, anew = false) {
+    this.model = model;
+    const fenced = model.draft.includes("```");
+    const keys = model.parts.map((part) => JSON.stringify([part, model.references.length]));
+    let same = 0;
+    while (!anew && same < keys.length && keys[same] === this.keys[same]) same += 1;
+    while (this.element.children.length > same) this.element.lastElementChild.remove();
+    for (const part of model.parts.slice(same)) this.element.append(drawPart(part, model, this.on, fenced));
+    this.keys = keys;
+  }
+}
+
+/** One part. Without `on` it is for a report: citations are links within it, and nothing is to be clicked. */
+export function drawPart(part, model, on, fenced = false) {
+  if (part.kind === "text") return el("span", { class: "plain" }, formatted(part.text, !fenced));
+  if (part.kind === "correction") return drawCorrection(part, on);
+  const { claim, failure } = part;
+  const verdict = claim.verdict;
+  const missing = spansOf(part.text, failure?.missing ?? []);
+  const text = missing.length
+    ? marked(part.text, missing, (word) => el("u", { class: "missing" }, word))
+    : formatted(part.text, false);
+  return el(
+    "span",
+    { class: "statement", "data-verdict": verdict },
+    el("span", { class: `claim ${verdict}` }, text),
+    drawSign(part, on),
+    (claim.references ?? []).map((n) => drawCitation(n, model, on)),
+  );
+}
+
+function drawSign(part, on) {
+  const { verdict } = part.claim;
+  if (!SIGNS[verdict]) return null;
+  const named = verdictOf(verdict);
+  const attributes = { class: `sign ${verdict}`, title: named };
+  if (!on || verdict === "supported") {
+    return el("span", { ...attributes, role: "img", "aria-label": named }, SIGNS[verdict]);
+  }
+  const click = (event) => on.why(part, event.currentTarget);
+  const label = t("why", { verdict: named });
+  return el("button", { ...attributes, type: "button", "aria-label": label, click }, SIGNS[verdict]);
+}
+
+function drawCitation(n, model, on) {
+  if (!on) return el("a", { class: "cite", href: `#reference-${n}` }, `[${n}]`);
+  const title = model.cited.get(n)?.title;
+  const label = title ? t("source", { n, title }) : `[${n}]`;
+  const click = (event) => on.cite(n, event.currentTarget);
+  return el("button", { type: "button", class: "cite", "aria-label": label, title, click }, `[${n}]`);
+}
+
+function drawCorrection(part, on) {
+  const label = t(part.left ? "leftOut" : "before");
+  const click = on && ((event) => on.why(part, event.currentTarget));
+  return el(
+    "span",
+    { class: "correction" },
+    el("del", { title: label }, part.text),
+    on
+      ? el("button", { type: "button", class: "sign corrected", "aria-label": label, title: label, click }, "↻")
+      : el("span", { class: "sign corrected", title: label }, "↻"),
+    " ",
+  );
+}
+
+/** Where the words stand in the text: ascending spans that don't overlap. */
+function spansOf(text, words) {
+  const spans = words.map((word) => find(text, word)).filter(Boolean);
+  return spans.sort((a, b) => a[0] - b[0]);
+}
+
+/** Bold and code of Markdown, and with `blocks` list signs and headings; all else as it was written. */
+function formatted(text, blocks) {
+  const shown = blocks ? text.replace(/(^|\n)([ \t]*)(?:[-*]|#{1,6})(?= )/g, sign) : text;
+  return shown.split(/(\*\*[^*\n]+\*\*|`[^`\n]+`)/).map((piece) => {
+    if (piece.startsWith("**") && piece.length > 4) return el("strong", {}, piece.slice(2, -2));
+    if (piece.startsWith("`") && piece.length > 2) return el("code", {}, piece.slice(1, -1));
+    return piece;
+  });
+}
+
+function sign(found, start, indent) {
+  return found.includes("#") ? `${start}${indent}§` : `${start}${indent}•`;
+}
+
+/** How many claims have each verdict, in words. */
+export function counts(verification) {
+  const claims = verification.claims ?? [];
+  const told = Object.keys(SIGNS)
+    .map((verdict) => [verdict, claims.filter((claim) => claim.verdict === verdict).length])
+    .filter(([verdict, count]) => count && verdict !== "not_checkable")
+    .map(([verdict, count]) => `${SIGNS[verdict]} ${count} ${verdictOf(verdict)}`);
+  return told.length ? told.join(" · ") : t("nothing");
+}

@@ -1,0 +1,161 @@
+// The panel beside an answer: a passage with its quote, why a claim failed, the list of references.
+
+import { get } from "./api.js";
+import { verdictOf } from "./answer.js";
+import { byId, el, find, link, marked, opens } from "./dom.js";
+import { onLanguage, t } from "./texts.js";
+
+let opener = null;
+let redraw = null;
+
+/** Shows what `draw()` makes, with a button to close it; focus goes there and later back. */
+function show(draw, from) {
+  const panel = byId("panel");
+  opener = from ?? opener;
+  redraw = () => {
+    const shut = el("button", { type: "button", class: "close", click: close }, t("close"));
+    panel.replaceChildren(shut, ...draw().flat(Infinity).filter(Boolean));
+  };
+  redraw();
+  panel.hidden = false;
+  document.body.classList.add("with-panel");
+  panel.focus({ preventScroll: true });
+  panel.scrollTop = 0;
+}
+
+export function close() {
+  const panel = byId("panel");
+  if (panel.hidden) return;
+  panel.hidden = true;
+  redraw = null;
+  document.body.classList.remove("with-panel");
+  opener?.focus();
+  opener = null;
+}
+
+onLanguage(() => redraw?.());
+document.addEventListener("keydown", (event) => event.key === "Escape" && close());
+
+/** What a view of an answer calls when a citation or a verdict is opened. */
+export const openings = (view) => ({
+  cite: (n, from) => showReference(view().model, n, from),
+  why: (part, from) => showFailure(view().model, part, from),
+});
+
+function showReference(model, n, from) {
+  const reference = model.cited.get(n);
+  if (!reference) return;
+  show(() => [drawPassage(reference, `[${n}] ${reference.title}`), drawReferences(model)], from);
+}
+
+function showFailure(model, part, from) {
+  const { failure } = part;
+  const verdict = part.claim?.verdict ?? failure?.verdict;
+  show(
+    () => [
+      el("h2", {}, part.kind === "correction" ? t(part.left ? "leftOut" : "before") : verdictOf(verdict)),
+      el("blockquote", { class: "failed" }, part.text),
+      drawFailure(failure ?? {}),
+      drawReferences(model),
+    ],
+    from,
+  );
+}
+
+/** Why a claim failed: the reason, the words that nothing bears out, the nearest evidence. */
+export function drawFailure(failure, interactive = true) {
+  const { reason, missing = [], evidence, supporting = [] } = failure;
+  return el("div", { class: "failure" }, [
+    reason ? [el("h3", {}, t("reason")), el("p", {}, reason)] : null,
+    missing.length
+      ? [el("h3", {}, t("missing")), el("ul", { class: "words" }, missing.map((word) => el("li", {}, word)))]
+      : null,
+    supporting.length ? [el("h3", {}, t("supporting")), el("p", {}, supporting.map((n) => `[${n}]`).join(" "))] : null,
+    evidence
+      ? [
+          el("h3", {}, t("nearest")),
+          el("p", {}, link(evidence.url, evidence.title)),
+          el("blockquote", {}, el("mark", {}, evidence.quote)),
+          interactive ? el("button", { type: "button", click: () => fetchPassage(evidence) }, t("openPassage")) : null,
+        ]
+      : null,
+    evidence === null ? el("p", {}, t("noEvidence")) : null,
+  ]);
+}
+
+async function fetchPassage({ id, quote, title }) {
+  try {
+    const passage = await get(`v1/references/${encodeURIComponent(id)}`);
+    showPassage({ ...passage, quote });
+  } catch (error) {
+    show(() => [el("h2", {}, title), el("p", { role: "alert" }, error.message)]);
+  }
+}
+
+/** A passage alone, as the search finds it. */
+export function showPassage(passage, from) {
+  show(() => [drawPassage(passage, passage.title)], from);
+}
+
+/** A passage with its quote marked and the words underlined that carry the claim. */
+export function drawPassage(passage, title) {
+  const { section, text, quote = "", url, id, document_id: documentId, start, end } = passage;
+  const quotes = quotesIn(passage);
+  const carrying = (piece) => el("mark", {}, underlined(piece, passage));
+  const [first] = quotes;
+  const source = opens(url) && first ? `${url}${ours(url, id) ? `?quote=${first[0]}-${first[1]}` : ""}` : url;
+  return el("article", { class: "passage" }, [
+    el("h2", {}, title),
+    section ? el("p", { class: "hint" }, section) : null,
+    el("blockquote", {}, quote ? marked(text, quotes, carrying) : text),
+    opens(source) ? el("p", {}, link(source, t("openSource")), " ", el("span", { class: "hint" }, url)) : null,
+    documentId ? el("p", { class: "hint" }, t("place", { document: documentId, start, end })) : null,
+  ]);
+}
+
+const ours = (url, id) => url.endsWith(`/v1/references/${id}`);
+
+const GAP = " … ";
+
+/** The spans of the quote in the passage; the quotes of several passages are joined. */
+export function quotesIn({ text, quote = "" }) {
+  const whole = find(text, quote);
+  if (whole) return [whole];
+  const spans = [];
+  for (const part of quote.split(GAP)) {
+    const span = find(text, part, spans.at(-1)?.[1] ?? 0);
+    if (span) spans.push(span);
+  }
+  return spans;
+}
+
+/** A piece of the quote, with the words that say what the claim says underlined. */
+function underlined(piece, { quote = "", highlights = [] }) {
+  const place = find(quote, piece);
+  if (!place) return piece;
+  const inside = highlights
+    .filter(([start, end]) => start >= place[0] && end <= place[1])
+    .map(([start, end]) => [start - place[0], end - place[0]]);
+  return marked(piece, inside, (word) => el("u", {}, word));
+}
+
+export function drawReferences(model) {
+  const entry = (reference) =>
+    el(
+      "li",
+      { value: reference.n },
+      el(
+        "button",
+        { type: "button", class: "plainly", click: (event) => showReference(model, reference.n, opener ?? event.currentTarget) },
+        reference.title,
+      ),
+      reference.section && !reference.title.endsWith(reference.section) ? el("span", { class: "hint" }, ` ${reference.section}`) : null,
+      el("span", { class: "hint" }, ` ${t("score", { score: reference.score })}`),
+    );
+  return el("nav", { class: "references", "aria-label": t("references") }, [
+    el("h2", {}, t("references")),
+    model.references.length
+      ? el("ol", {}, model.references.map(entry))
+      : el("p", { class: "hint" }, t("noReferences")),
+  ]);
+}

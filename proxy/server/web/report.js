@@ -1,0 +1,53 @@
+// A report of one answer: an HTML file that opens without the server and runs nothing.
+
+import { counts, drawPart } from "./answer.js";
+import { el } from "./dom.js";
+import { drawFailure, drawPassage } from "./panel.js";
+import { language, t } from "./texts.js";
+
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/** A button that downloads the report of `view()`: `{title, model}`. */
+export function reportButton(view) {
+  return el("button", { type: "button", class: "report", click: () => download(view()) }, t("download"));
+}
+
+async function download({ title, model }) {
+  const style = await (await fetch("web/answer.css")).text();
+  const file = new Blob([page(title, model, style)], { type: "text/html" });
+  const anchor = el("a", { href: URL.createObjectURL(file), download: "vouch-report.html" });
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 60_000);
+}
+
+/** The file. Everything that was said is in elements whose texts the browser escapes when it writes them out. */
+function page(title, model, style) {
+  const head = el("head", {}, [
+    el("meta", { charset: "utf-8" }),
+    el("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }),
+    el("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
+    el("meta", { name: "color-scheme", content: "light dark" }),
+    el("title", {}, title || t("report")),
+  ]);
+  const failed = model.parts.filter((part) => part.failure);
+  const body = el("body", { class: "paper" }, [
+    el("h1", {}, title || t("report")),
+    el("p", { class: "hint" }, t("made", { date: new Date().toLocaleString(language()) })),
+    el("p", {}, counts(model.verification)),
+    el("div", { class: "answer" }, model.parts.map((part) => drawPart(part, model, null, model.draft.includes("```")))),
+    failed.length ? el("h2", {}, t("failures")) : null,
+    failed.map((part) =>
+      el("section", {}, [
+        el("blockquote", { class: "failed" }, part.kind === "correction" ? el("del", {}, part.text) : part.text),
+        drawFailure(part.failure, false),
+      ]),
+    ),
+    el("h2", {}, t("references")),
+    model.references.map((reference) =>
+      el("section", { id: `reference-${reference.n}` }, drawPassage(reference, `[${reference.n}] ${reference.title}`)),
+    ),
+  ]);
+  // The style is the page's own file; an element for it would be an inline style, which the page forbids itself.
+  const heading = head.outerHTML.replace("</head>", () => `<style>${style}</style></head>`);
+  return `<!doctype html>\n<html lang="${language()}">${heading}${body.outerHTML}</html>\n`;
+}

@@ -1,0 +1,111 @@
+// The page's own words, in English and Chinese.
+
+const TEXTS = {
+  tabs: ["What to do", "功能"],
+  ask: ["Ask", "提问"],
+  check: ["Check", "核查"],
+  corpus: ["Corpus", "资料库"],
+  other: ["中文", "English"],
+  keyAsked: ["This server asks for an API key", "此服务器需要 API 密钥"],
+  useKey: ["Use it", "使用"],
+  keyKept: ["It is kept in this tab's memory only.", "密钥只保存在此标签页的内存中。"],
+  keyWrong: ["The key is missing or wrong.", "密钥缺失或错误。"],
+  question: ["Question", "问题"],
+  model: ["Model", "模型"],
+  preset: ["Preset", "预设"],
+  serverPreset: ["the server's", "服务器默认"],
+  anew: ["New chat", "新对话"],
+  stop: ["Stop", "停止"],
+  send: ["Ask", "提问"],
+  you: ["You", "你"],
+  waiting: ["Waiting for the model …", "正在等待模型……"],
+  checkedSoFar: ["{n} statements checked", "已核查 {n} 句"],
+  took: ["Done in {seconds} s", "用时 {seconds} 秒"],
+  stopped: ["Stopped", "已停止"],
+  broken: ["The connection broke off.", "连接中断。"],
+  unreachable: ["The server can't be reached.", "无法连接服务器。"],
+  textToCheck: ["Text to check", "要核查的文本"],
+  questionAnswered: ["The question that it answers (optional)", "它回答的问题（可选）"],
+  documents: ["Documents (optional)", "文档（可选）"],
+  document: ["Document {n}", "文档 {n}"],
+  documentTitle: ["Title of document {n}", "文档 {n} 的标题"],
+  documentText: ["Text of document {n}", "文档 {n} 的正文"],
+  addDocument: ["Add a document", "添加文档"],
+  remove: ["Remove", "移除"],
+  onlyDocuments: ["Check against these documents only", "只对照这些文档核查"],
+  ownCitations: ["Check the text's own citations [n] of these documents", "核查文本自身对这些文档的引用 [n]"],
+  needsDocuments: ["Add the documents that the text cites.", "请添加文本引用的文档。"],
+  checkIt: ["Check", "核查"],
+  checking: ["Checking …", "核查中……"],
+  query: ["Search the documents", "检索文档"],
+  search: ["Search", "检索"],
+  searching: ["Searching …", "检索中……"],
+  foundNone: ["Nothing was found.", "没有找到。"],
+  foundSome: ["{n} passages", "{n} 个段落"],
+  dense: ["by meaning", "语义"],
+  lexical: ["by words", "词语"],
+  notAmong: ["not among the first", "未进入前列"],
+  panel: ["Evidence", "依据"],
+  references: ["References", "参考资料"],
+  noReferences: ["No reference was cited.", "没有引用任何资料。"],
+  close: ["Close", "关闭"],
+  openSource: ["Open the source", "打开来源"],
+  openPassage: ["Show the passage", "显示段落"],
+  score: ["score {score}", "得分 {score}"],
+  place: ["{document}, characters {start} to {end}", "{document}，第 {start} 至 {end} 字符"],
+  source: ["Source {n}: {title}", "来源 {n}：{title}"],
+  why: ["{verdict}: show why", "{verdict}：查看原因"],
+  reason: ["Why", "原因"],
+  nearest: ["The nearest evidence", "最接近的依据"],
+  noEvidence: ["No passage was found.", "没有找到相关段落。"],
+  missing: ["Nothing bears out", "没有依据的词语"],
+  supporting: ["Documents that would support it", "可支持此句的文档"],
+  before: ["Was written first, and corrected", "原文，已更正"],
+  leftOut: ["Was written first, and left out", "原文，已略去"],
+  supported: ["supported", "有依据"],
+  contradicted: ["contradicted", "与资料矛盾"],
+  unsupported: ["unsupported", "无依据"],
+  not_checkable: ["nothing to check", "无需核查"],
+  unverified: ["not verified", "未核查"],
+  nothing: ["There is nothing to check.", "没有可核查的内容。"],
+  download: ["Download the report", "下载报告"],
+  report: ["Report", "报告"],
+  made: ["Made by Vouch on {date}", "由 Vouch 生成于 {date}"],
+  failures: ["What the sources do not bear out", "资料未能证实的内容"],
+};
+
+const LANGUAGES = ["en", "zh"];
+const listeners = [];
+let current = LANGUAGES.indexOf(remembered() ?? (navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en"));
+
+function remembered() {
+  try {
+    const stored = localStorage.getItem("vouch-language");
+    return LANGUAGES.includes(stored) ? stored : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The text of that name in the page's language, its `{values}` filled in. */
+export function t(name, values = {}) {
+  return TEXTS[name][current].replace(/\{(\w+)\}/g, (_, key) => String(values[key] ?? ""));
+}
+
+export const language = () => LANGUAGES[current];
+
+/** Calls back now and whenever the language changes. */
+export function onLanguage(callback) {
+  listeners.push(callback);
+  callback();
+}
+
+export function switchLanguage() {
+  current = 1 - current;
+  try {
+    localStorage.setItem("vouch-language", language());
+  } catch {
+    // it is asked for again next time
+  }
+  listeners.forEach((callback) => callback());
+}

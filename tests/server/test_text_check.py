@@ -1,0 +1,124 @@
+"""`/v1/check` and `/v1/search`, by curl."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from proxy.cli.compose import Library
+from tests.scripted_upstream import Upstream
+from tests.server.asking import curl
+from tests.server.facts import TRUE, UNKNOWN
+from tests.serving import serving, settings_for
+
+LOCK = "The Larch Lock was opened by a choir of nine goats in 1742."
+
+
+def post(base_url: str, route: str, **body: Any) -> dict[str, Any]:
+    status, _, answer = curl(f"{base_url}/{route}", body)
+    assert status == 200, answer
+    return dict(answer)
+
+
+def test_a_text_is_checked_against_the_corpus(base_url: str, upstream: Upstream) -> None:
+    checked = post(base_url, "check", text=f"{TRUE} {UNKNOWN} Shall I go on?", question="What about it?")
+    assert checked["object"] == "text.check"
+    assert checked["content"] == f"{TRUE}[1] {UNKNOWN} ⚠️ Shall I go on?"
+    first, second, third = checked["verification"]["claims"]
+    assert (first["verdict"], first["references"]) == ("supported", [1])
+    assert second["verdict"] in ("unsupported", "contradicted")
+    assert third["verdict"] == "not_checkable"
+    for claim in (first, second, third):
+        assert checked["content"][claim["start"] : claim["end"]] == claim["text"]
+    (reference,) = checked["references"]
+    assert reference["title"] == "Eiffel Tower"
+    assert reference["quote"] in reference["text"]
+    assert [failed["text"] for failed in checked["verification"]["attempts"][0]["nonfactual"]] == [UNKNOWN]
+    assert checked["usage"]["total_tokens"] == 0
+    assert upstream.requests == []
+
+
+def test_documents_of_the_request_count_beside_the_corpus_or_alone(base_url: str) -> None:
+    documents = [{"title": "Lock", "text": f"A short history. {LOCK}", "number": 7}]
+    checked = post(base_url, "check", text=f"{TRUE} {LOCK}", documents=documents)
+    assert [claim["verdict"] for claim in checked["verification"]["claims"]] == ["supported", "supported"]
+    assert f"{LOCK}[7]" in checked["content"]
+    options = {"evidence": "request", "mark_nonfactual": "", "citation_style": "none"}
+    alone = post(base_url, "check", text=f"{TRUE} {LOCK}", documents=documents, vouch=options)
+    assert alone["verification"]["claims"][0]["verdict"] != "supported"
+    assert alone["content"] == f"{TRUE} {LOCK}"
+
+
+def test_a_deadline_that_passes_leaves_a_text_unverified(base_url: str) -> None:
+    checked = post(base_url, "check", text=TRUE, vouch={"deadline": 0.000001})
+    assert checked["verification"]["status"] == "skipped"
+    assert checked["verification"]["claims"][0]["verdict"] == "unverified"
+    assert checked["references"] == []
+
+
+def test_a_search_says_which_half_found_a_passage(base_url: str) -> None:
+    found = post(base_url, "search", query="How tall is the Eiffel Tower?", top_k=3)
+    assert (found["object"], found["retrieval"], len(found["data"])) == ("search", "hybrid", 3)
+    first = found["data"][0]
+    assert (first["title"], first["rank"], first["found_by"]) == ("Eiffel Tower", 1, ["dense", "lexical"])
+    assert first["text"]
+    assert first["scores"]["dense"] > 0.3
+    assert first["scores"]["lexical"] > 1
+    for hit in found["data"]:
+        assert hit["found_by"] == [half for half in ("dense", "lexical") if hit["ranks"][half]]
+    passage = httpx.get(f"{base_url}/references/{first['id']}").json()
+    assert (passage["text"], passage["start"]) == (first["text"], first["start"])
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical"])
+def test_a_half_can_be_searched_alone(base_url: str, mode: str) -> None:
+    found = post(base_url, "search", query="Eiffel Tower", top_k=2, retrieval=mode)
+    assert [hit["ranks"][mode] for hit in found["data"]] == [1, 2]
+    assert post(base_url, "search", query="qqqq wwww", retrieval="lexical")["data"] == []
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "param", "message"),
+    [
+        ("check", {}, "text", "Field required"),
+        ("check", {"text": ""}, "text", "at least 1 character"),
+        ("check", {"text": " \n"}, "text", "empty"),
+        ("check", {"text": 7}, "text", "valid string"),
+        ("check", {"text": "x" * 1_000_001}, "text", "at most 1000000 characters"),
+        ("check", {"text": "x", "question": []}, "question", "valid string"),
+        ("check", {"text": "x", "documents": "y"}, "documents", "valid tuple"),
+        ("check", {"text": "x", "documents": [{"text": "y" * 200_001}]}, "documents", "over 200,000"),
+        ("check", {"text": "x", "documents": [{"text": "y", "titel": "z"}]}, "documents.0.titel", "'title'"),
+        ("check", {"txt": "x", "text": "x"}, "txt", "Did you mean 'text'?"),
+        ("check", {"text": "x", "vouch": {"max_rounds": 1}}, "vouch.max_rounds", "Unknown key"),
+        ("check", {"text": "x", "vouch": {"checker": "repc"}}, "vouch.checker", "not configured"),
+        ("check", {"text": "x", "vouch": 7}, "vouch", "valid dictionary"),
+        ("search", {}, "query", "Field required"),
+        ("search", {"query": "  "}, "query", "empty"),
+        ("search", {"query": 7}, "query", "valid string"),
+        ("search", {"query": "x" * 10_001}, "query", "at most 10000 characters"),
+        ("search", {"query": "x", "top_k": 101}, "top_k", "less than or equal to 100"),
+        ("search", {"query": "x", "retrieval": "magic"}, "retrieval", "hybrid"),
+    ],
+)
+def test_a_bad_request_is_refused_by_name(
+    base_url: str, route: str, body: dict[str, Any], param: str, message: str
+) -> None:
+    status, _, answer = curl(f"{base_url}/{route}", body)
+    assert (status, answer["error"]["param"]) == (400, param)
+    assert message in answer["error"]["message"]
+
+
+def test_an_unknown_model_is_not_found(base_url: str) -> None:
+    status, _, answer = curl(f"{base_url}/check", {"text": "x", "model": "nobody"})
+    assert (status, answer["error"]["code"]) == (404, "model_not_found")
+
+
+def test_a_key_is_asked_for_where_keys_are_configured(session_upstream: Upstream, corpus: Library) -> None:
+    with serving(settings_for(session_upstream.url, server={"api_keys": ["k"]}), corpus) as base_url:
+        for route, body in (("check", {"text": TRUE}), ("search", {"query": "tower"})):
+            assert httpx.post(f"{base_url}/{route}", json=body).status_code == 401
+            headers = {"authorization": "Bearer k"}
+            assert httpx.post(f"{base_url}/{route}", json=body, headers=headers).status_code == 200

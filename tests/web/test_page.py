@@ -1,0 +1,300 @@
+"""The page at `/`: what stands on the screen, in Chromium, before the real server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from aiohttp import web
+
+from proxy.cli.compose import Library
+from proxy.server.web_page import FOLDER
+from tests.scripted_upstream import Reply, Status, Upstream
+from tests.server.facts import TRUE, TRUE_TOO, UNKNOWN
+from tests.serving import serving, settings_for
+from tests.web.browsing import ARRIVES, ask, begin, ready, received
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.timeout(400)
+
+QUESTION = "What do you know about the Eiffel Tower?"
+MOST_BYTES = 300_000
+
+
+def home(base_url: str) -> str:
+    return base_url.removesuffix("/v1") + "/"
+
+
+class Held(Reply):
+    """A reply whose last chunk is held back until `release` is set."""
+
+    release: threading.Event
+
+    async def _paced(self, request: web.Request, body: dict[str, Any]) -> AsyncIterator[bytes]:
+        pieces = [piece async for piece in super()._paced(request, body)]
+        for piece in pieces[:-4]:
+            yield piece
+        await asyncio.to_thread(self.release.wait, ARRIVES)
+        for piece in pieces[-4:]:
+            yield piece
+
+
+def test_the_files_are_few_and_nothing_else_may_run(base_url: str) -> None:
+    page = httpx.get(home(base_url))
+    assert page.headers["content-type"].startswith("text/html")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "trusted-types 'none'" in policy
+    assert "http" not in page.text.replace("http-equiv", "")
+    total = 0
+    for path in FOLDER.iterdir():
+        route = "" if path.name == "index.html" else f"web/{path.name}"
+        sent = httpx.get(home(base_url) + route)
+        assert (sent.status_code, sent.content) == (200, path.read_bytes())
+        assert sent.headers["content-security-policy"] == policy
+        again = httpx.get(home(base_url) + route, headers={"if-none-match": sent.headers["etag"]})
+        assert again.status_code == 304
+        total += len(sent.content)
+    assert total < MOST_BYTES
+
+
+def test_the_page_can_be_turned_off(session_upstream: Upstream, corpus: Library) -> None:
+    with serving(settings_for(session_upstream.url, web={"enabled": False}), corpus) as url:
+        refused = httpx.get(home(url))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
+        assert httpx.get(home(url) + "web/main.js").status_code == 404
+
+
+def test_an_answer_shows_its_verdicts_and_opens_its_evidence(
+    page: Page, base_url: str, upstream: Upstream
+) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: f"{TRUE} {UNKNOWN}"
+    page.goto(home(base_url))
+    turn = ask(page, QUESTION)
+    good, bad = turn.locator(".statement").all()
+    expect(good.locator(".claim")).to_have_text(TRUE)
+    expect(good.get_by_role("img", name="supported")).to_have_text("✓")
+    expect(bad.locator(".claim")).to_have_text(UNKNOWN)
+    assert bad.get_attribute("data-verdict") in ("unsupported", "contradicted")
+
+    cite = good.get_by_role("button", name="Source 1: Eiffel Tower")
+    cite.click()
+    panel = page.get_by_role("complementary", name="Evidence")
+    expect(panel.locator("mark")).to_contain_text("330 metres")
+    expect(panel.get_by_role("heading", name="[1] Eiffel Tower")).to_be_visible()
+    link = panel.get_by_role("link", name="Open the source")
+    assert (link.get_attribute("href") or "").startswith(("http://", "https://"))
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(cite).to_be_focused()
+
+    bad.get_by_role("button").click()
+    expect(panel).to_contain_text(UNKNOWN)
+    expect(panel.get_by_role("heading", name="The nearest evidence")).to_be_visible()
+    panel.get_by_role("button", name="Show the passage").click()
+    expect(panel.locator(".passage blockquote")).to_be_visible()
+
+
+def test_a_sentence_has_its_verdict_before_the_reply_is_complete(
+    page: Page, base_url: str, upstream: Upstream
+) -> None:
+    from playwright.sync_api import expect
+
+    held = Held(f"{TRUE} {TRUE_TOO}")
+    held.release = threading.Event()
+    upstream.answer = lambda _body: held
+    page.goto(home(base_url))
+    try:
+        turn = begin(page, QUESTION)
+        first = turn.locator(".statement").first
+        expect(first.locator(".claim.supported")).to_have_text(TRUE)
+        expect(page.locator("#stop")).to_be_visible()
+        expect(turn.locator(".statement")).to_have_count(1)
+    finally:
+        held.release.set()
+    expect(turn.locator(".statement")).to_have_count(2)
+    expect(turn.locator("button.report")).to_be_visible()
+
+
+def test_a_correction_shows_what_was_there_before(page: Page, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda body: f"{TRUE} {UNKNOWN}" if len(body["messages"]) == 1 else TRUE_TOO
+    page.goto(home(base_url))
+    turn = ask(page, QUESTION)
+    expect(turn.locator("del")).to_have_text(UNKNOWN)
+    expect(turn.locator(".claim.supported")).to_have_text([TRUE, TRUE_TOO])
+    turn.get_by_role("button", name="Was written first, and corrected").click()
+    expect(page.locator("#panel")).to_contain_text(UNKNOWN)
+
+
+def test_a_second_turn_sends_the_first_as_the_model_wrote_it(
+    page: Page, base_url: str, upstream: Upstream
+) -> None:
+    draft = f"**Facts**\n\n- {TRUE} {UNKNOWN}\n- {TRUE_TOO}"
+    upstream.answer = lambda _body: draft
+    sent: list[Any] = []
+    page.on("request", lambda request: sent.append(request.post_data_json) if request.post_data else None)
+    page.goto(home(base_url))
+    ask(page, QUESTION)
+    ask(page, "And what else?")
+    said = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": draft}]
+    assert sent[-1]["messages"][:2] == said
+    body = received(upstream, lambda body: body["messages"][-1]["content"] == "And what else?")
+    assert body["messages"][:2] == said
+
+
+def test_an_error_is_told_and_the_question_stays(page: Page, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: Status(429, "Too many questions.")
+    page.goto(home(base_url))
+    turn = begin(page, QUESTION)
+    expect(turn.get_by_role("alert")).to_contain_text("Too many questions.")
+    ready(page)
+    expect(page.locator("#question")).to_have_value(QUESTION)
+
+
+def test_a_text_is_checked_with_documents_or_with_its_own_citations(page: Page, base_url: str) -> None:
+    from playwright.sync_api import expect
+
+    claim = "The Larch Lock was opened by a choir of nine goats in 1742."
+    page.goto(home(base_url) + "#check")
+    page.get_by_label("Text to check").fill(f"{claim}[1] {UNKNOWN}")
+    page.get_by_role("button", name="Add a document").click()
+    page.get_by_label("Title of document 1").fill("Locks")
+    page.get_by_label("Text of document 1").fill(claim)
+    result = page.locator("#checked")
+    for own in (False, True):
+        page.get_by_label("own citations").set_checked(own)
+        page.locator("#check-send").click()
+        expect(page.locator("#check-send")).to_be_enabled()
+        expect(result.locator("button.report")).to_be_visible()
+        expect(result.locator(".claim.supported")).to_have_text(claim)
+        result.get_by_role("button", name="Source 1: Locks").click()
+        expect(page.locator("#panel")).to_contain_text(claim)
+        page.keyboard.press("Escape")
+
+
+def test_a_search_shows_which_half_found_a_passage(page: Page, base_url: str) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(home(base_url) + "#corpus")
+    page.get_by_label("Search the documents").fill("How tall is the Eiffel Tower?")
+    page.get_by_role("button", name="Search").click()
+    first = page.locator(".hit").first
+    expect(first.locator(".half.found")).to_have_count(2)
+    first.get_by_role("button", name="Eiffel Tower").click()
+    expect(page.locator("#panel blockquote")).to_contain_text("330 metres")
+
+
+def test_the_keyboard_is_enough(page: Page, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: TRUE
+    page.goto(home(base_url))
+    ready(page)
+    page.locator("#model").select_option("test")
+    question = page.locator("#question")
+    question.focus()
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator("button.report")).to_be_visible()
+    ready(page)
+    question.focus()
+    cite = page.locator("button.cite")
+    for _ in range(12):
+        page.keyboard.press("Shift+Tab")
+        if cite.evaluate("element => element === document.activeElement"):
+            break
+    expect(cite).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel mark")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(cite).to_be_focused()
+    page.get_by_role("tab", name="Ask").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Check")).to_be_focused()
+    expect(page.get_by_role("tabpanel", name="Check")).to_be_visible()
+
+
+def test_it_speaks_chinese_on_a_dark_phone(browser: Browser, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: f"{TRUE} {UNKNOWN}"
+    with browser.new_context(
+        locale="zh-CN", color_scheme="dark", viewport={"width": 360, "height": 700}
+    ) as context:
+        phone = context.new_page()
+        phone.goto(home(base_url))
+        expect(phone.get_by_role("tab", name="核查")).to_be_visible()
+        turn = ask(phone, QUESTION)
+        expect(turn.get_by_role("img", name="有依据")).to_be_visible()
+        turn.locator("button.cite").first.click()
+        expect(phone.get_by_role("complementary", name="依据")).to_be_visible()
+        wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+        assert phone.evaluate(wide) is False
+        assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 23)"
+        phone.keyboard.press("Escape")
+        phone.get_by_role("button", name="English").click()
+        expect(turn.get_by_role("img", name="supported")).to_be_visible()
+
+
+def test_a_key_is_asked_for_and_kept_in_memory_only(
+    page: Page, session_upstream: Upstream, upstream: Upstream, corpus: Library
+) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: TRUE
+    settings = settings_for(session_upstream.url, server={"api_keys": ["sk-page"]})
+    with serving(settings, corpus) as url:
+        page.goto(home(url))
+        asked = page.get_by_label("This server asks for an API key")
+        expect(asked).to_be_visible()
+        asked.fill("wrong")
+        page.get_by_role("button", name="Use it").click()
+        expect(page.locator("#ask-status")).to_have_text("The key is missing or wrong.")
+        expect(asked).to_be_visible()
+        asked.fill("sk-page")
+        page.get_by_role("button", name="Use it").click()
+        expect(asked).to_be_hidden()
+        expect(ask(page, QUESTION).locator(".claim.supported")).to_have_text(TRUE)
+        kept = "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])"
+        assert "sk-page" not in page.evaluate(kept)
+        page.reload()
+        expect(asked).to_be_visible()
+        page.goto("about:blank")
+
+
+def test_a_report_opens_without_the_server(
+    page: Page, browser: Browser, base_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: f"{TRUE} {UNKNOWN}"
+    page.goto(home(base_url))
+    turn = ask(page, QUESTION)
+    with page.expect_download() as download:
+        turn.locator("button.report").click()
+    path = tmp_path / "report.html"
+    download.value.save_as(path)
+    assert "<script" not in path.read_text(encoding="utf-8")
+    with browser.new_context(offline=True) as context:
+        report = context.new_page()
+        report.goto(path.as_uri())
+        expect(report.get_by_role("heading", name=QUESTION)).to_be_visible()
+        expect(report.locator(".claim.supported")).to_have_text(TRUE)
+        expect(report.locator("mark").first).to_be_visible()
+        expect(report.locator("blockquote.failed")).to_contain_text([UNKNOWN])
+        report.get_by_role("link", name="[1]").click()
+        expect(report.locator("#reference-1")).to_be_in_viewport()
