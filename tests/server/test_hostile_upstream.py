@@ -171,6 +171,8 @@ class Marked:
     async def respond(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if self.status != 200:
             return web.Response(status=self.status, headers=self.headers)
+        if body.get("stream"):
+            return web.Response(body=streamed(), content_type="text/event-stream", headers=self.headers)
         return web.json_response(json.loads(whole()), headers=self.headers)
 
 
