@@ -1,7 +1,11 @@
 # syntax=docker/dockerfile:1
 #
 # docker build -t vouch .
-# docker run --rm -p 8000:8000 -v "$PWD/index:/data/index:ro" -e OPENAI_API_KEY vouch serve --model openai/gpt-4o-mini
+# docker run --rm -p 8000:8000 -v "$PWD/index:/data/index:ro" -e OPENAI_API_KEY -e VOUCH_SERVER__API_KEYS='[KEY]' \
+#     vouch serve --model openai/gpt-4o-mini
+#
+# It listens for other machines, so it does not start without keys for its clients. Where something else guards it (a
+# network of its own, a reverse proxy), -e VOUCH_SERVER__KEYLESS=true says so.
 #
 # Keys come by the environment: -e NAME passes on the shell's own, --env-file a file's. On a command line, process
 # lists and `docker inspect` would show them. Every setting can be given as VOUCH_SECTION__KEY, or by a config file:

@@ -48,6 +48,21 @@ class AuthenticationError(RequestError):
     code = "invalid_api_key"
 
 
+class ForbiddenError(RequestError):
+    """The client may not ask for this here."""
+
+    status = 403
+    type = "permission_error"
+    code = "forbidden"
+
+
+class MediaTypeError(RequestError):
+    """The body is not JSON by its content type."""
+
+    status = 415
+    code = "unsupported_media_type"
+
+
 class NotFoundError(RequestError):
     """No such route, model or reference."""
 
@@ -74,6 +89,27 @@ class OverloadedError(VouchError):
     status = 503
     type = "overloaded_error"
     code = "overloaded"
+
+
+class RateLimitError(VouchError):
+    """The client's key has asked for more than `limits.key` gives it. `retry_after` is in seconds."""
+
+    status = 429
+    type = "rate_limit_error"
+    code = "rate_limit_exceeded"
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class StoppingError(OverloadedError):
+    """The server is being stopped, and its time to end what is under way (`server.drain`) has passed."""
+
+    code = "stopping"
+
+    def __init__(self) -> None:
+        super().__init__("The server is being stopped. Ask again: another one, or the next, will answer.")
 
 
 class VerificationError(VouchError):

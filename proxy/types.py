@@ -411,6 +411,7 @@ class CorrectionStep:
     claims: int
     result: CorrectionResult
     detail: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

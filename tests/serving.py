@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +14,7 @@ import uvicorn
 from proxy.cli.compose import Library, make_parts
 from proxy.config.load import validate
 from proxy.config.settings import Settings
+from proxy.engine.app_context import AppContext
 from proxy.server.app import create_app
 
 
@@ -42,11 +44,22 @@ def settings_for(upstream_url: str, *, litellm: bool = False, **sections: Any) -
 
 
 @contextmanager
-def serving(settings: Settings, corpus: Library) -> Iterator[str]:
-    """The base URL, with `/v1`, of a server that is up."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    app = create_app(make_parts(settings, corpus), settings)
+def serving(
+    settings: Settings,
+    corpus: Library,
+    changed: Callable[[AppContext], AppContext] = lambda context: context,
+) -> Iterator[str]:
+    """The base URL, with `/v1`, of a server that is up, over a context that `changed` may have changed."""
+    app = create_app(changed(make_parts(settings, corpus)), settings)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5))
+    with running(server) as url:
+        yield url
+
+
+@contextmanager
+def running(server: uvicorn.Server) -> Iterator[str]:
+    """The base URL, with `/v1`, of a server in a thread of its own."""
+    listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
@@ -56,3 +69,11 @@ def serving(settings: Settings, corpus: Library) -> Iterator[str]:
         thread.join(timeout=15)
         listener.close()
         assert not thread.is_alive()
+
+
+def until(holds: Callable[[], bool], timeout: float = 60.0) -> None:
+    """Waits for a condition."""
+    end = time.monotonic() + timeout
+    while not holds():
+        assert time.monotonic() < end, "the condition did not come to hold"
+        time.sleep(0.005)

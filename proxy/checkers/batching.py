@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 
+from proxy.aio import ASKER, Asker
 from proxy.errors import CheckError
 from proxy.protocols import Checker
 from proxy.types import Judgement, Pair
@@ -18,8 +19,9 @@ class Batching:
     """`protocols.Checker` that passes the pairs of several `check`s to another checker in one call.
 
     One batch is under way at a time. The next one holds the pairs that come meanwhile, or within `wait`
-    seconds, and at most `max_pairs`; checks take turns, so that a long one does not hold up the others. At
-    most `max_waiting` pairs are queued, further ones wait for room, first come first served.
+    seconds, and at most `max_pairs`. Keys take turns, then the requests of a key (`aio.ASKER`), then the
+    checks of a request, so that a long one does not hold up the others. Of each request at most `max_waiting`
+    pairs are queued, further ones wait for room, first come first served.
 
     A check that is cancelled takes its waiting pairs along, and cancels the batch if nobody else is in it.
     A batch that fails is repeated check by check, so that a failure reaches only the check that causes it.
@@ -31,8 +33,9 @@ class Batching:
         self._inner = inner
         self._wait = wait
         self._max_pairs = max_pairs
-        self._room = asyncio.Semaphore(max_waiting)
-        self._turns: deque[_Asking] = deque()
+        self._max_waiting = max_waiting
+        self._rooms: dict[int, _Room] = {}
+        self._turns = _Turns()
         self._worker: asyncio.Task[None] | None = None
         self._under_way: _Batch | None = None
 
@@ -40,23 +43,29 @@ class Batching:
         """One judgement per pair, in order. Raises what the inner checker raises for these pairs."""
         if not pairs:
             return []
-        asking = _Asking(len(pairs))
+        asker = ASKER.get()
+        room = self._rooms.setdefault(id(asker), _Room(self._max_waiting))
+        room.users += 1
+        asking = _Asking(len(pairs), asker, room)
         try:
             for index, pair in enumerate(pairs):
-                await self._room.acquire()
+                await room.places.acquire()
                 self._enqueue(asking, index, pair)
                 if asking.answer.done():  # the first pairs have failed: the others need not be asked
                     break
             answer = await asking.answer
         finally:
             self._leave(asking)
+            room.users -= 1
+            if not room.users:
+                del self._rooms[id(asker)]
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     def _enqueue(self, asking: _Asking, index: int, pair: Pair) -> None:
         if not asking.waiting:
-            self._turns.append(asking)
+            self._turns.add(asking)
         asking.waiting.append((index, pair))
         if self._worker is None:
             self._worker = asyncio.create_task(self._work())
@@ -75,13 +84,8 @@ class Batching:
         """Takes the check's waiting pairs out of the queue."""
         if asking.waiting:
             self._turns.remove(asking)
-            self._free(len(asking.waiting))
+            asking.room.free(len(asking.waiting))
             asking.waiting.clear()
-
-    def _free(self, count: int) -> None:
-        """Makes room in the queue for so many pairs."""
-        for _ in range(count):
-            self._room.release()
 
     async def _work(self) -> None:
         """Computes batches until no pair waits."""
@@ -95,12 +99,12 @@ class Batching:
     def _next(self) -> list[_Asked]:
         batch: list[_Asked] = []
         while self._turns and len(batch) < self._max_pairs:
-            asking = self._turns.popleft()
+            asking = self._turns.next()
             count = min(TURN, len(asking.waiting), self._max_pairs - len(batch))
             batch += [(asking, *asking.waiting.popleft()) for _ in range(count)]
+            asking.room.free(count)
             if asking.waiting:
-                self._turns.append(asking)
-        self._free(len(batch))
+                self._turns.add(asking)
         return batch
 
     async def _compute(self, asked: list[_Asked]) -> None:
@@ -137,10 +141,62 @@ class Batching:
         return None
 
 
+class _Room:
+    """How many pairs of one request may be queued."""
+
+    def __init__(self, most: int) -> None:
+        self.places = asyncio.Semaphore(most)
+        self.users = 0
+
+    def free(self, count: int) -> None:
+        """Makes room for so many pairs."""
+        for _ in range(count):
+            self.places.release()
+
+
+class _Turns:
+    """The checks with waiting pairs. Whose turn it is goes round: by key, by request, by check."""
+
+    def __init__(self) -> None:
+        self._keys: OrderedDict[str, OrderedDict[int, deque[_Asking]]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def add(self, asking: _Asking) -> None:
+        """Lines a check up behind the others of its request."""
+        requests = self._keys.setdefault(asking.asker.key, OrderedDict())
+        requests.setdefault(id(asking.asker), deque()).append(asking)
+
+    def remove(self, asking: _Asking) -> None:
+        """Takes a check out of the line."""
+        key, request = asking.asker.key, id(asking.asker)
+        self._keys[key][request].remove(asking)
+        self._tidy(key, request)
+
+    def next(self) -> _Asking:
+        """The check whose turn it is, taken out of the line."""
+        key = next(iter(self._keys))
+        request = next(iter(self._keys[key]))
+        asking = self._keys[key][request].popleft()
+        self._keys.move_to_end(key)
+        self._keys[key].move_to_end(request)
+        self._tidy(key, request)
+        return asking
+
+    def _tidy(self, key: str, request: int) -> None:
+        if not self._keys[key][request]:
+            del self._keys[key][request]
+        if not self._keys[key]:
+            del self._keys[key]
+
+
 class _Asking:
     """One call of `check` under way."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, asker: Asker, room: _Room) -> None:
+        self.asker = asker
+        self.room = room
         self.waiting: deque[tuple[int, Pair]] = deque()
         self.answer: asyncio.Future[list[Judgement] | Exception] = asyncio.get_running_loop().create_future()
         self._judgements: dict[int, Judgement] = {}
@@ -178,19 +234,20 @@ class MicroBatcher:
     Made for an LLM that judges several claims per prompt: the wait is long enough for some sentences of a
     reply to be written, and short compared with the LLM's answer. Unlike `Batching`, calls do not wait for
     one another. The checks of a call wait for the slowest of them and share its failure. A call that nobody
-    waits for any more is cancelled.
+    waits for any more is cancelled. Requests never share a call: it is charged to the one that asks
+    (`aio.ASKER`), and no client's text stands beside another's in a prompt.
     """
 
     def __init__(self, inner: Checker, *, wait: float = 0.2) -> None:
         self._inner = inner
         self._wait = wait
-        self._open: _Call | None = None
+        self._open: dict[int, _Call] = {}
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. Raises what the inner checker raises."""
         if not pairs:
             return []
-        call = self._open or self._begin()
+        call = self._open.get(id(ASKER.get())) or self._begin()
         start = len(call.pairs)
         call.pairs += pairs
         call.waiting += 1
@@ -204,9 +261,9 @@ class MicroBatcher:
         return judgements[start : start + len(pairs)]
 
     def _begin(self) -> _Call:
-        call = _Call()
+        call = _Call(ASKER.get())
         call.answer = asyncio.ensure_future(self._ask(call))
-        self._open = call
+        self._open[id(call.asker)] = call
         return call
 
     async def _ask(self, call: _Call) -> Sequence[Judgement]:
@@ -215,8 +272,8 @@ class MicroBatcher:
         return await self._inner.check(call.pairs)
 
     def _close(self, call: _Call) -> None:
-        if self._open is call:
-            self._open = None
+        if self._open.get(id(call.asker)) is call:
+            del self._open[id(call.asker)]
 
 
 class _Call:
@@ -224,6 +281,7 @@ class _Call:
 
     answer: asyncio.Future[Sequence[Judgement]]
 
-    def __init__(self) -> None:
+    def __init__(self, asker: Asker) -> None:
+        self.asker = asker
         self.pairs: list[Pair] = []
         self.waiting = 0

@@ -30,6 +30,10 @@ class Cached:
         self._version = version
         self._kept = Judgements(max_pairs, max_chars)
         self._under_way: dict[_Key, asyncio.Future[_Outcome]] = {}
+        self.hits = 0
+        """Pairs whose judgement was there, or under way."""
+        self.misses = 0
+        """Pairs that the inner checker was asked about."""
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. Raises what the inner checker raises."""
@@ -48,6 +52,8 @@ class Cached:
         kept = {key: judgement for key in keys if (judgement := self._kept.get(key)) is not None}
         theirs = {key: self._under_way[key] for key in keys if key not in kept and key in self._under_way}
         ours = [key for key in keys if key not in kept and key not in theirs]
+        self.hits += len(keys) - len(ours)
+        self.misses += len(ours)
         judged = kept | (await self._ask(ours) if ours else {})
         if theirs:
             await asyncio.wait(theirs.values())

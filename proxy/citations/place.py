@@ -160,6 +160,15 @@ def _numbered(findings: Sequence[Finding], numbers: Mapping[str, int]) -> dict[i
     return {number: tuple(evidence) for number, evidence in groups.items()}
 
 
+def safe_url(url: str) -> str:
+    """The URL, or nothing where a client that makes a link of it would run it (`javascript:`, `data:`)."""
+    try:
+        scheme = urlsplit(url).scheme.lower()
+    except ValueError:
+        return ""
+    return url if scheme in ("", "http", "https", "urn", "file", "ftp", "doi") else ""
+
+
 def _url(evidence: Evidence, url_of: Callable[[Passage], str]) -> str:
     """The passage's own url where a browser can open it and Markdown can hold it, opened at the evidence: at
     the page of a PDF file, else at the sentence (WICG, "Text Fragments")."""

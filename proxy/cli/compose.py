@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from proxy.config.presets import PRESETS
 from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
-from proxy.engine.app_context import AppContext, Model
+from proxy.engine.app_context import TOKEN_LIMITS, AppContext, Model
 from proxy.engine.delivery import contradiction
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker, Extractor, Retriever
@@ -26,6 +26,7 @@ from proxy.retrieval.chunks import WindowedEncoder
 from proxy.retrieval.index_files import open_index
 from proxy.retrieval.request_corpus import RequestCorpora
 from proxy.types import Granularity, RetrievalMode
+from proxy.upstream.budget import Budgeted
 from proxy.upstream.embedded.embedded_llm import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.upstream.endpoint import Endpoint, Relay
 from proxy.upstream.provider import make_upstream, missing_keys
@@ -41,6 +42,8 @@ class Library:
     corpus: Corpus
     encoder: WindowedEncoder
     thread: ThreadPoolExecutor
+    generation: str = ""
+    """Of the index."""
 
     def close(self) -> None:
         """Ends the thread."""
@@ -91,7 +94,8 @@ def load_library(settings: Settings, say: Callable[[str], None] = silent) -> Lib
     index.require(encoder)
     from proxy.retrieval.encoder import CachedEncoder
 
-    return Library(open_corpus(index), CachedEncoder(encoder), search_thread())
+    corpus = open_corpus(index)
+    return Library(corpus, CachedEncoder(encoder), search_thread(), index.manifest.generation)
 
 
 def compose(settings: Settings, say: Callable[[str], None] = silent) -> AppContext:
@@ -167,7 +171,9 @@ def make_parts(settings: Settings, library: Library) -> AppContext:
         checkers.close()
         request_corpora.close()
 
-    return AppContext(models, retrievers, library.corpus.passages, request_corpora.open, close)
+    return AppContext(
+        models, retrievers, library.corpus.passages, request_corpora.open, close, library.generation
+    )
 
 
 def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> dict[str, Model]:
@@ -178,7 +184,7 @@ def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> di
         if upstream.model not in DESCRIPTIONS
     }
     llms: dict[str, LLM] = {
-        upstream.name: Retrying(forwarders[upstream.name], upstream.max_retries)
+        upstream.name: Retrying(Budgeted(forwarders[upstream.name]), upstream.max_retries)
         if upstream.name in forwarders
         else EmbeddedLLM(corpus, plant_error=upstream.model == DEMO)
         for upstream in settings.upstreams
@@ -198,9 +204,16 @@ def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> di
             stream_mode=upstream.stream_mode,
             prefill=upstream.prefill,
             max_reply_bytes=upstream.max_reply_bytes,
+            max_tokens=token_limit(upstream.params),
         )
         for upstream in settings.upstreams
     }
+
+
+def token_limit(params: Mapping[str, object]) -> tuple[str, int] | None:
+    """The parameter that bounds a reply's tokens for all clients, and its value, where one is configured."""
+    found = ((name, params.get(name)) for name in TOKEN_LIMITS)
+    return next(((name, most) for name, most in found if isinstance(most, int)), None)
 
 
 def _relay(client: object, max_retries: int) -> Relay | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import ipaddress
 import logging
+import math
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,23 +16,54 @@ from urllib.parse import urlsplit
 import uvicorn
 from rich.console import Console
 from rich.text import Text
+from starlette.applications import Starlette
 
+from proxy.aio import Ending
 from proxy.cli.compose import compose
+from proxy.cli.logs import set_up
 from proxy.cli.page import base_address, loopback_warning
 from proxy.config.load import load
 from proxy.config.presets import DECIDED, DOES
 from proxy.config.settings import Server, Settings, Upstream
 from proxy.errors import ConfigError
 from proxy.server.app import create_app
+from proxy.server.connections import bounded
 
 log = logging.getLogger(__name__)
 
-SHUTDOWN_SECONDS = 10
-"""How long chats under way may take to end after a signal."""
+FAREWELL_SECONDS = 5
+"""How long what is cut off may take to say so."""
 
-KEEP_ALIVE_SECONDS = 75
-"""How long an idle connection is kept: longer than clients' pools keep theirs, so that it's never the server
-that closes one on which a request is just being sent."""
+
+class VouchServer(uvicorn.Server):
+    """uvicorn's server, which says first that it is no longer ready, and then cuts off what does not end."""
+
+    def __init__(self, app: Starlette, server: Server) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=bounded(server),
+                log_config=None,
+                access_log=server.log_level == "debug",
+                timeout_graceful_shutdown=math.ceil(server.drain) + FAREWELL_SECONDS,
+                timeout_keep_alive=server.keep_alive,  # type: ignore[arg-type]
+                h11_max_incomplete_event_size=server.max_header_bytes,
+                ws="none",
+                server_header=False,
+            )
+        )
+        self._ending: Ending = app.state.ending
+        self._server = server
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends: not ready, not listening, what is under way to its end or cut off."""
+        self._ending.draining = True
+        await asyncio.sleep(self._server.drain_delay)
+        cutting = asyncio.get_running_loop().call_later(self._server.drain, self._ending.end)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            cutting.cancel()
 
 
 def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]) -> None:
@@ -39,11 +73,8 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
             raise ConfigError("--api-base and --api-key belong to an upstream: name it with --model.")
         overrides = {**overrides, "upstreams": [upstream]}
     settings = load(config, overrides)
-    logging.basicConfig(
-        level=settings.server.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    for chatty in ("sentence_transformers", "httpx", "LiteLLM", "bm25s"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    set_up(settings)
+    require_keys(settings.server)
     console = Console(soft_wrap=True, highlight=False)
 
     def say(line: str) -> None:
@@ -59,20 +90,12 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
             console.print(Text(f"A page for browsers is at {base_address(host, port)}/"))
         if warning := loopback_warning(settings.server):
             log.warning(warning)
-        options = uvicorn.Config(
-            create_app(parts, settings),
-            log_config=None,
-            access_log=settings.server.log_level == "debug",
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            ws="none",
-            server_header=False,
-        )
+        server = VouchServer(create_app(parts, settings), settings.server)
         # What is loaded by now stays: going through it would hold up all chats for half a second each time.
         gc.collect()
         gc.freeze()
         try:
-            uvicorn.Server(options).run(sockets=[listener])
+            server.run(sockets=[listener])
         except KeyboardInterrupt:
             console.print("Goodbye.")
             raise
@@ -90,10 +113,10 @@ def plans(settings: Settings) -> Iterator[str]:
     keys, host = len(settings.server.api_keys), settings.server.host
     if keys:
         yield f"  clients need a key, one of {keys} in server.api_keys"
-    elif host in ("127.0.0.1", "::1", "localhost"):
+    elif _is_loopback(host):
         yield "  clients need no key; only this machine can reach the server"
     else:
-        yield f"  clients need no key, and whoever reaches {host} can call it: set server.api_keys"
+        yield f"  clients need no key, and whoever reaches {host} can call it (server.keyless)"
 
 
 def _where(upstream: Upstream) -> str:
@@ -115,6 +138,26 @@ def _changed(settings: Settings) -> Iterator[str]:
         for key in sorted(type(values).model_fields.keys() & DECIDED):
             if (value := getattr(values, key)) is not None:
                 yield f"{section}.{key}: {str(value).lower()}"
+
+
+def require_keys(server: Server) -> None:
+    """Raises `ConfigError` where other machines could reach a server that has no keys, unless that is
+    wanted."""
+    if server.api_keys or server.keyless or _is_loopback(server.host):
+        return
+    raise ConfigError(
+        f"server.host {server.host} can be reached from other machines, and there are no keys: anyone there "
+        "could use your upstream's. Set server.api_keys, or server.keyless: true if something else guards "
+        "the server.",
+        param="server.host",
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _listen(server: Server) -> socket.socket:

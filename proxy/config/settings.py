@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from proxy.config.checker_settings import Checker, Section
+from proxy.config.limit_settings import Limits
 from proxy.types import (
     WARNING,
     Aggregation,
@@ -36,17 +38,66 @@ def _address(value: str | None) -> str | None:
 Address = Annotated[str | None, AfterValidator(_address)]
 
 
+class ApiKey(Section):
+    """A key of a client, in the clear or as its SHA-256, with a name for logs and metrics."""
+
+    key: SecretStr | None = None
+    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    name: str = Field("", max_length=64)
+    scopes: tuple[Literal["models", "metrics", "admin"], ...] = ("models",)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, given: object) -> object:
+        return {"key": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.key is None) == (self.sha256 is None):
+            raise ValueError("needs either `key` or `sha256`")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the key, in hexadecimal."""
+        return self.sha256 or sha256((self.key or SecretStr("")).get_secret_value().encode()).hexdigest()
+
+
+class Metrics(Section):
+    """`/metrics` for Prometheus."""
+
+    enabled: bool = True
+
+
+class Log(Section):
+    """How the server logs."""
+
+    format: Literal["text", "json"] = "text"
+
+
 class Server(Section):
     """Where the proxy listens, who may call it, and its limits."""
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65535)
     public_url: Address = None
-    api_keys: tuple[SecretStr, ...] = ()
+    api_keys: tuple[ApiKey, ...] = ()
+    keyless: bool = False
+    hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    max_connections: int = Field(1000, ge=1)
+    max_header_bytes: int = Field(65_536, ge=1_000)
+    header_timeout: float = Field(10.0, gt=0)
+    body_timeout: float = Field(60.0, gt=0)
+    send_timeout: float = Field(60.0, gt=0)
+    keep_alive: float = Field(75.0, gt=0)
     max_body_bytes: int = Field(20_000_000, ge=1_000)
     max_concurrency: int = Field(64, ge=1)
     max_queue: int = Field(256, ge=0)
     heartbeat: float = Field(10.0, gt=0, le=15)
+    ready_within: float = Field(30.0, gt=0)
+    drain: float = Field(30.0, ge=0)
+    drain_delay: float = Field(0.0, ge=0)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
@@ -179,6 +230,9 @@ class Settings(Section):
     preset: PresetName = "reader"
     server: Server = Server()
     web: Web = Web()
+    limits: Limits = Limits()
+    metrics: Metrics = Metrics()
+    log: Log = Log()
     upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
     index: Index = Index()
     encoder: Encoder = Encoder()

@@ -10,6 +10,9 @@ from proxy.retrieval.request_corpus import RequestCorpus
 from proxy.types import Document, Granularity, Passage, RetrievalMode, StreamMode
 from proxy.upstream.endpoint import Relay, Upstream
 
+TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
+"""The parameters of a call that bound a reply's tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -34,6 +37,8 @@ class Model:
     """Whether the upstream continues a final assistant message instead of answering it."""
     max_reply_bytes: int = 20_000_000
     """A reply of more bytes is an error."""
+    max_tokens: tuple[str, int] | None = None
+    """The parameter that bounds a reply's tokens, and the most that a client may ask for; None: no bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class AppContext:
     over_documents: Callable[[Sequence[Document], RetrievalMode], Awaitable[RequestCorpus]]
     """Indexes the documents of a request, of which there may be none."""
     close: Callable[[], Awaitable[None]]
+    generation: str = ""
+    """The generation of the index; empty where there is none on disk."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -141,6 +142,7 @@ class Corrector:
         most: int | None = None,
     ) -> CorrectionResult:
         """Awaits the answer, checks its draft, if any, and records the step."""
+        begun = time.perf_counter()
         answered = await answering
         self._spent += answered.usage
         result = answered.result
@@ -148,7 +150,8 @@ class Corrector:
             usage = answered.written or attempt.usage
             self._attempts.append(await self._check(answered.draft, usage, self._chat.question, self._until))
             result = "helped" if self._best == len(self._attempts) - 1 else "not_better"
-        step = CorrectionStep(number, kind, len(attempt.nonfactual[:most]), result, answered.detail)
+        failed, spent = len(attempt.nonfactual[:most]), time.perf_counter() - begun
+        step = CorrectionStep(number, kind, failed, result, answered.detail, spent)
         self._steps.append(step)
         report(step)
         return result

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -140,6 +141,7 @@ class ReplyStream:
         and holds; None where there is none. The reply under way waits meanwhile, and then goes on."""
         prefix = Prefix(before.text, before.findings)
         while len(self._steps) < self._policy.corrections:
+            begun = time.perf_counter()
             asked = asked_with(
                 chat,
                 INSTRUCTIONS,
@@ -153,7 +155,7 @@ class ReplyStream:
             first, result, detail = await self._first_new(events, prefix, asked)
             if result != "helped":
                 await _close(events)
-            self._record(result, detail)
+            self._record(result, detail, time.perf_counter() - begun)
             if result in ("helped", "not_better"):
                 until_it = Draft(prefix.text + failed.claim.text, {})
                 self._failed.append(Attempt(until_it, Usage(), (*prefix.findings, failed)))
@@ -200,8 +202,8 @@ class ReplyStream:
         text, findings = self._quotes.replaced(attempt.draft.text, attempt.findings)
         return replace(attempt, draft=replace(attempt.draft, text=text), findings=findings)
 
-    def _record(self, result: CorrectionResult, detail: str) -> None:
-        step = CorrectionStep(len(self._steps) + 1, "continuation", 1, result, detail)
+    def _record(self, result: CorrectionResult, detail: str, seconds: float) -> None:
+        step = CorrectionStep(len(self._steps) + 1, "continuation", 1, result, detail, seconds)
         self._steps.append(step)
         report(step)
 

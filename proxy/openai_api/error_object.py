@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from proxy.errors import OverloadedError, UpstreamError, VerificationError, VouchError
+import math
+
+from proxy.errors import OverloadedError, RateLimitError, UpstreamError, VerificationError, VouchError
 from proxy.types import Json
 
 
@@ -31,6 +33,8 @@ def error_headers(error: Exception) -> dict[str, str]:
         return error.headers
     if isinstance(error, VerificationError):
         return {"x-should-retry": "false"}
+    if isinstance(error, RateLimitError):
+        return {"retry-after": str(max(1, math.ceil(error.retry_after)))}
     if isinstance(error, OverloadedError):
         return {"retry-after": "1"}
     return {}

@@ -6,6 +6,7 @@ import re
 from html import escape
 from urllib.parse import urlsplit
 
+from proxy.citations.place import safe_url
 from proxy.types import Json, Passage
 
 _PAGE = """<!doctype html>
@@ -28,7 +29,7 @@ def passage_object(passage: Passage) -> Json:
         "title": passage.title,
         "section": passage.section,
         "text": passage.text,
-        "url": passage.url,
+        "url": safe_url(passage.url),
         "start": passage.start,
         "end": passage.end,
     }

@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
 
+from prometheus_client.exposition import choose_encoder
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from proxy.config.settings import Settings
+from proxy.aio import Ending, Gate
+from proxy.config.settings import Server, Settings
 from proxy.engine.app_context import AppContext
 from proxy.errors import NotFoundError, VouchError
 from proxy.openai_api.error_object import error_headers, error_object, error_status
-from proxy.server.chats import ChatService, ConcurrencyLimit
-from proxy.server.middleware import CancelOnDisconnect, Keys, RequestId
+from proxy.server.chats import ChatService
+from proxy.server.metrics import Metrics
+from proxy.server.middleware import CancelOnDisconnect, Keys, LocalOnly, RequestId
+from proxy.server.readiness import canary_of
 from proxy.server.routes import FORWARDED, Endpoints
 from proxy.server.web_page import page_routes
 
 
 def create_app(context: AppContext, settings: Settings) -> Starlette:
     """The application over a context that is ready. The context is closed when the application shuts down."""
-    limit = ConcurrencyLimit(settings.server.max_concurrency, settings.server.max_queue)
-    endpoints = Endpoints(context, settings, ChatService(context, settings, limit), limit)
+    server = settings.server
+    gate = Gate(server.max_concurrency, server.max_queue, settings.limits.key.concurrency)
+    ending, canary = Ending(), canary_of(context, settings)
+    chats = ChatService(context, settings, gate, ending)
+    metrics = Metrics(context, gate, ending) if settings.metrics.enabled else None
+    endpoints = Endpoints(context, settings, chats, gate, ending, canary)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         try:
             yield
         finally:
+            canary.close()
             await context.close()
 
-    return Starlette(
+    origins = list(server.cors_origins)
+    app = Starlette(
         routes=[
             Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
             Route("/v1/responses", endpoints.responses, methods=["POST"]),
@@ -48,15 +61,49 @@ def create_app(context: AppContext, settings: Settings) -> Starlette:
             Route("/healthz", endpoints.healthz),
             Route("/readyz", endpoints.readyz),
             *(page_routes() if settings.web.enabled else ()),
+            *([Route("/metrics", _exposed(metrics))] if metrics else []),
         ],
         middleware=[
-            Middleware(RequestId),
-            Middleware(Keys, keys=[key.get_secret_value() for key in settings.server.api_keys]),
+            Middleware(RequestId, metrics=metrics),
+            *([] if server.api_keys else [Middleware(LocalOnly, hosts=_names(server), origins=origins)]),
+            *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),
+            Middleware(
+                Keys,
+                keys=server.api_keys,
+                limits=settings.limits,
+            ),
             Middleware(CancelOnDisconnect),
         ],
         exception_handlers={HTTPException: _not_routed, VouchError: _failed, Exception: _failed},
         lifespan=lifespan,
     )
+    app.state.ending = ending
+    return app
+
+
+def _exposed(metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
+    async def exposed(request: Request) -> Response:
+        """All metrics, in Prometheus' format."""
+        encode, kind = choose_encoder(request.headers.get("accept", ""))
+        return Response(encode(metrics.registry), headers={"content-type": kind})
+
+    return exposed
+
+
+_CORS: Mapping[str, Any] = {
+    "allow_methods": ["GET", "POST"],
+    "allow_headers": ["*"],
+    "expose_headers": ["x-request-id", "retry-after"],
+}
+
+
+def _names(server: Server) -> list[str]:
+    """The names that a server without keys answers to. One that was opened to others has names that only
+    they know."""
+    if server.keyless and not server.hosts:
+        return ["*"]
+    public = urlsplit(server.public_url or "").hostname
+    return [*server.hosts, server.host, *([public] if public else [])]
 
 
 async def _failed(_request: Request, error: Exception) -> Response:

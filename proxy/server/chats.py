@@ -3,58 +3,78 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
 
-from proxy.aio import closing
+from proxy.aio import ASKER, Ending, Gate, closing
 from proxy.config.settings import Settings
-from proxy.engine.app_context import AppContext, Model
+from proxy.engine.app_context import TOKEN_LIMITS, AppContext, Model
 from proxy.engine.delivery import Answer, StreamEvent
 from proxy.engine.pipeline import Pipeline
 from proxy.engine.reply_stream import unchecked_events
-from proxy.errors import OverloadedError
+from proxy.errors import RequestError
 from proxy.openai_api.chat.request import ChatRequest, task_of
 from proxy.openai_api.chat.stream import ChatSerializer, Chunks, UncheckedChatSerializer
 from proxy.openai_api.documents import open_sources
-from proxy.openai_api.options import ResolvedOptions, find_model
+from proxy.openai_api.options import RequestOptions, ResolvedOptions, find_model
 from proxy.protocols import LLM
 from proxy.server.relay import Relayed
 from proxy.server.streaming import Serializer, event_stream
-from proxy.types import Passage
+from proxy.types import Json, Passage, Verdict
 from proxy.upstream.completion import Streamed
-from proxy.upstream.endpoint import Relay
+from proxy.upstream.endpoint import Forwarded, Relay
+from proxy.upstream.measured import MeasuredChecker, MeasuredLLM, MeasuredRetriever, failing
 
-log = logging.getLogger(__name__)
+
+def require_allowed(options: RequestOptions, settings: Settings) -> None:
+    """Raises `RequestError` for an option of which a request may not choose that value."""
+    configured = {
+        "max_rounds": settings.regeneration.max_rounds or 0,
+        "top_k": settings.retrieval.top_k,
+        "deadline": settings.verification.deadline,
+    }
+    for name in sorted(options.model_fields_set):
+        limit, value = getattr(settings.limits.options, name), getattr(options, name)
+        where = f"limits.options.{name}"
+        if limit is None or value is None:
+            continue
+        if limit == "fixed":
+            raise RequestError(
+                f"`vouch.{name}` can't be chosen here ({where}): leave it out.", param=f"vouch.{name}"
+            )
+        if isinstance(limit, tuple) and value not in limit:
+            raise RequestError(
+                f"`vouch.{name}` may be {' or '.join(limit)} here ({where}), not {value}.",
+                param=f"vouch.{name}",
+            )
+        asked = len(value) if isinstance(value, tuple) else value
+        if not isinstance(limit, tuple) and asked > (most := max(limit, configured.get(name, 0))):
+            raise RequestError(
+                f"`vouch.{name}` may be at most {most:g} here ({where}), not {asked:g}.",
+                param=f"vouch.{name}",
+            )
 
 
-class ConcurrencyLimit:
-    """`concurrency` places and a queue of `queue` before them."""
-
-    def __init__(self, concurrency: int, queue: int) -> None:
-        self._places = asyncio.Semaphore(concurrency)
-        self._queue = queue
-        self._waiting = 0
-
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Waits for a place and holds it. Raises `OverloadedError` when the queue is full."""
-        if self._places.locked() and self._waiting >= self._queue:
-            raise OverloadedError("The server is busy: too many chats are waiting. Try again in a moment.")
-        self._waiting += 1
-        try:
-            await self._places.acquire()
-        finally:
-            self._waiting -= 1
-        try:
-            yield
-        finally:
-            self._places.release()
+def within_limits(body: Json, model: Model, settings: Settings) -> Json:
+    """The body, asking for as many tokens as the operator allows at most. Raises `RequestError` for too many
+    choices."""
+    for name in ("n", "best_of"):
+        if isinstance(wanted := body.get(name), int) and wanted > settings.limits.choices:
+            raise RequestError(
+                f"`{name}` may be at most {settings.limits.choices} here (limits.choices), not {wanted}.",
+                param=name,
+            )
+    if model.max_tokens is None or not any(name in body for name in TOKEN_LIMITS):
+        return body
+    parameter, most = model.max_tokens
+    given = [body.get(name) for name in TOKEN_LIMITS]
+    least = min([most, *(wanted for wanted in given if isinstance(wanted, int) and wanted > 0)])
+    return {**{key: value for key, value in body.items() if key not in TOKEN_LIMITS}, parameter: least}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +83,16 @@ class ChatService:
 
     context: AppContext
     settings: Settings
-    limit: ConcurrencyLimit
+    gate: Gate
+    ending: Ending
 
     async def chat(self, request: ChatRequest, base_url: str) -> Response:
         """The response of `/v1/chat/completions`. Raises `VouchError`."""
         model = find_model(self.context.models, request.model)
         if request.unchecked:
             if model.relay is not None:
-                return await self._relayed(request, model.relay)
+                ASKER.get().model = model.name
+                return await self._relayed(self._bounded(request, model), model.relay)
             return await self.respond(
                 request, model, UncheckedChatSerializer(include_usage=request.include_usage), base_url
             )
@@ -82,21 +104,32 @@ class ChatService:
         self, request: ChatRequest, model: Model, serializer: Serializer, base_url: str
     ) -> Response:
         """The response, written by `serializer`, once its status is known. Raises `VouchError`."""
+        request = self._bounded(request, model)
         if request.stream:
             started = asyncio.Event()
             llm = Streamed(model.llm, started.set, model.max_reply_bytes)
             events = self.events(request, model, llm, base_url)
-            return await event_stream(events, started, serializer, self.settings.server.heartbeat)
-        async with closing(self.events(request, model, model.llm, base_url)) as events:
-            answer = [event async for event in events if isinstance(event, Answer)][-1]
+            heartbeat = self.settings.server.heartbeat
+            return await event_stream(events, started, serializer, heartbeat, self.ending)
+        answer = await self.ending.unless(self._answer(request, model, base_url))
         return JSONResponse(serializer.whole(answer))
+
+    async def _answer(self, request: ChatRequest, model: Model, base_url: str) -> Answer:
+        async with closing(self.events(request, model, model.llm, base_url)) as events:
+            return [event async for event in events if isinstance(event, Answer)][-1]
+
+    def _bounded(self, request: ChatRequest, model: Model) -> ChatRequest:
+        """The request within the limits. Raises `RequestError`."""
+        require_allowed(request.options, self.settings)
+        body = within_limits(request.chat.body, model, self.settings)
+        return replace(request, chat=replace(request.chat, body=body))
 
     async def events(
         self, request: ChatRequest, model: Model, llm: LLM, base_url: str
     ) -> AsyncIterator[StreamEvent]:
         """Waits for a place, then yields the events of one chat, the answer last. Raises `VouchError`."""
-        begun = time.perf_counter()
-        async with self.limit.place():
+        ASKER.get().model, llm = model.name, MeasuredLLM(llm)
+        async with self.gate.place():
             if request.unchecked:
                 events = unchecked_events(
                     llm, request.chat, stream=request.stream, max_bytes=model.max_reply_bytes
@@ -105,8 +138,8 @@ class ChatService:
                 events = (await self._pipeline(request, model, llm, base_url)).events(request.chat)
             async with closing(events):
                 async for event in events:
-                    if isinstance(event, Answer) and event.outcomes:
-                        _log(model.name, event, begun)
+                    if isinstance(event, Answer):
+                        _count(event)
                     yield event
 
     async def _pipeline(self, request: ChatRequest, model: Model, llm: LLM, base_url: str) -> Pipeline:
@@ -122,21 +155,28 @@ class ChatService:
             request.options.documents,
             messages,
         )
+        sources = replace(sources, retriever=MeasuredRetriever(sources.retriever))
+        verifier = options.verifier(model, sources)
         rendering = options.rendering(sources, self.url_of(base_url), stream=request.stream)
         return Pipeline(
             llm,
-            options.verifier(model, sources),
+            replace(verifier, checker=MeasuredChecker(verifier.checker)),
             options.pipeline_options(request.format, task),
             options.policy(request, model, rendering),
         )
 
     async def _relayed(self, request: ChatRequest, relay: Relay) -> Response:
-        """An unchecked chat, passed on as bytes. It holds its place until everything is sent."""
+        """An unchecked chat, passed on as bytes."""
+        return await self.passed_on(lambda: relay.relay(request.chat))
+
+    async def passed_on(self, call: Callable[[], Coroutine[Any, Any, Forwarded]]) -> Response:
+        """An upstream's answer as it is. It holds its place until everything is sent."""
         async with AsyncExitStack() as held:
-            await held.enter_async_context(self.limit.place())
-            answer = await relay.relay(request.chat)
+            await held.enter_async_context(self.gate.place())
+            with failing():
+                answer = await self.ending.unless(call())
             held.push_async_callback(answer.aclose)
-            return Relayed(answer, held.pop_all().aclose)
+            return Relayed(answer, held.pop_all().aclose, self.ending)
 
     def url_of(self, base_url: str) -> Callable[[Passage], str]:
         """Where a passage without an address of its own can be read."""
@@ -151,12 +191,32 @@ class ChatService:
         return url
 
 
-def _log(model: str, answer: Answer, begun: float) -> None:
-    log.info(
-        "%s: %d claims, %d nonfactual, %d rounds, %.0f ms",
-        model,
-        sum(len(outcome.answer.findings) for outcome in answer.outcomes),
-        sum(len(outcome.answer.nonfactual) for outcome in answer.outcomes),
-        sum(len(outcome.attempts) - 1 for outcome in answer.outcomes),
-        1000 * (time.perf_counter() - begun),
-    )
+def _count(answer: Answer) -> None:
+    """Puts down what a reply was, to the account of whom it is for."""
+    asker = ASKER.get()
+    for purpose, usage in (("writing", answer.writing), ("verification", answer.verification)):
+        asker.counts["vouch_tokens", purpose, "prompt"] += max(0, usage.prompt_tokens)
+        asker.counts["vouch_tokens", purpose, "completion"] += max(0, usage.completion_tokens)
+    for outcome in answer.outcomes:
+        asker.counts["vouch_verified_replies", outcome.answer.status] += 1
+        for finding in outcome.answer.findings:
+            asker.counts["vouch_claims", str(finding.verdict)] += 1
+            if finding.verdict is Verdict.UNVERIFIED:
+                asker.counts["vouch_unverified", _reason(outcome.answer.error)] += 1
+        for step in outcome.correction:
+            asker.counts["vouch_corrections", step.asked_for, step.result] += 1
+            asker.phases["correction"] += step.seconds
+
+
+def _reason(error: str) -> str:
+    """Why claims could not be checked, as one of a few words."""
+    return next((word for said, word in _REASONS.items() if said in error), "checker")
+
+
+_REASONS = {
+    "the deadline passed": "deadline",
+    "has used up its": "budget",
+    "claims of a reply are checked": "too_many_claims",
+    "can't be searched": "retrieval",
+    "extractor's model": "extractor",
+}

@@ -1,32 +1,54 @@
-"""Plain ASGI middleware: the request id, the API key, and cancellation when the client disconnects."""
+"""Plain ASGI middleware: the request id, which websites may ask, API keys and their rates, and cancellation
+when the client disconnects."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
+import hashlib
+import ipaddress
 import logging
+import math
 import re
 import secrets
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from proxy.errors import AuthenticationError
-from proxy.openai_api.error_object import error_object
+from proxy.aio import ASKER, Asker
+from proxy.config.limit_settings import KeyLimits, Limits
+from proxy.config.settings import ApiKey
+from proxy.errors import AuthenticationError, ForbiddenError, RateLimitError, RequestError
+from proxy.openai_api.error_object import error_headers, error_object
+from proxy.server.metrics import Metrics
 
 log = logging.getLogger(__name__)
+
+GONE = 499
+"""The status in logs and metrics of a request whose client left."""
+QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Routes that are asked all the time and mean nothing in a log."""
+
+KEY_HEADER = "x-vouch-key"
+"""The header for a key of Vouch where `Authorization` holds one for the upstream."""
 
 _REQUEST_ID = b"x-request-id"
 _SAFE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 
 
 class RequestId:
-    """`x-request-id` on every response: the client's own where it is safe to repeat, else a new one."""
+    """`x-request-id` on every response: the client's own where it is safe to repeat, else a new one.
 
-    def __init__(self, app: ASGIApp) -> None:
+    It opens the account of whom the request is done for (`aio.ASKER`), and when the answer has ended, it logs
+    the request in one line and puts it into the metrics.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics | None = None) -> None:
         self.app = app
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -36,44 +58,243 @@ class RequestId:
         request_id = given if _SAFE_ID.fullmatch(given) else secrets.token_hex(16).encode()
         scope.setdefault("state", {})["request_id"] = request_id.decode()
 
+        asker, begun, status = Asker("", request_id.decode()), time.perf_counter(), 500
+        ASKER.set(asker)
+
         async def send_with_id(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 others = [header for header in message.get("headers", ()) if header[0] != _REQUEST_ID]
                 message = {**message, "headers": [*others, (_REQUEST_ID, request_id)]}
             await send(message)
 
-        await self.app(scope, receive, send_with_id)
+        try:
+            await self.app(scope, receive, send_with_id)
+        except asyncio.CancelledError:
+            status = GONE
+            raise
+        finally:
+            self._account(scope, asker, status, time.perf_counter() - begun)
+
+    def _account(self, scope: Scope, asker: Asker, status: int, seconds: float) -> None:
+        path = getattr(scope.get("route"), "path", "other")
+        if path in QUIET:
+            return
+        level = logging.WARNING if status >= 500 else logging.INFO
+        facts = {
+            "method": scope["method"],
+            "path": path,
+            "status": status,
+            "seconds": round(seconds, 3),
+            **({"key": asker.key} if asker.key else {}),
+            **({"model": asker.model} if asker.model else {}),
+            **{f"{phase}_seconds": round(spent, 3) for phase, spent in asker.phases.items()},
+            **{labels[0]: count for (name, *labels), count in asker.counts.items() if name == "vouch_claims"},
+        }
+        text = " ".join(f"{name}={value}" for name, value in facts.items() if name not in ("method", "path"))
+        log.log(level, "%s %s %s", scope["method"], path, text, extra={"facts": facts})
+        if self.metrics is None:
+            return
+        self.metrics.requests.labels(path, status, asker.key).inc()
+        self.metrics.seconds.labels(path).observe(seconds)
+        for phase, spent in asker.phases.items():
+            self.metrics.phases.labels(phase).observe(spent)
+        for (name, *labels), count in asker.counts.items():
+            self.metrics.counters[name].labels(asker.model, *labels).inc(count)
+        if asker.waited is not None:
+            self.metrics.waits.observe(asker.waited)
+
+
+class LocalOnly:
+    """Keeps websites away from a server without keys, which whoever can reach it may use.
+
+    Refused are a `Host` that is neither an address nor among `hosts` (a website whose name leads here: DNS
+    rebinding), and an `Origin` that is neither this server nor among `origins` (a page that sends requests to
+    it). Programs send no origin.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str], origins: Sequence[str]) -> None:
+        self.app = app
+        self.hosts = frozenset(host.lower() for host in hosts) | {"localhost"}
+        self.origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else ""
+        if not refusal:
+            await self.app(scope, receive, send)
+            return
+        error = ForbiddenError(refusal)
+        await JSONResponse(error_object(error), error.status)(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> str:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        name = urlsplit(f"//{host}").hostname or "" if _HOST.fullmatch(host) else ""
+        if host and "*" not in self.hosts and name not in self.hosts and not _is_address(name):
+            return (
+                f"The host {host[:200]!r} is not served: this server has no API keys, and so answers to its "
+                "own names only. Add the name to server.hosts, or set server.api_keys."
+            )
+        own = origin is not None and origin.partition("://")[2] == host
+        if origin is not None and not own and not self.origins & {origin, "*"}:
+            return (
+                f"The origin {origin[:200]!r} may not ask this server: it has no API keys. Add the origin to "
+                "server.cors_origins."
+            )
+        return ""
+
+
+_HOST = re.compile(r"[A-Za-z0-9._~-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 class Keys:
-    """Requires `Authorization: Bearer KEY` on every path under `/v1/`, if keys are configured."""
+    """Requires one of the API keys, if there are any, and says whom the work on a request is for: under
+    `/v1/` a key with the scope `models`, for `/metrics` one with `metrics` or `admin`, under `/admin/` one
+    with `admin`.
 
-    def __init__(self, app: ASGIApp, keys: Sequence[str]) -> None:
+    A key comes as `Authorization: Bearer KEY`, or as `x-vouch-key: KEY` where `Authorization` holds the key
+    for an upstream (`client_key`). One of these keys is never handed on to an upstream. Requests over the
+    key's rate are refused.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Sequence[ApiKey], limits: Limits) -> None:
         self.app = app
-        self.keys = [key.encode() for key in keys]
+        self.keys = {key.digest: (key.name or f"key-{n}", key.scopes) for n, key in enumerate(keys, 1)}
+        self.limits = limits
+        self.rates: dict[str, Rates] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not self._guarded(scope["path"]) or self._known(scope):
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        error = AuthenticationError(
-            "The API key is missing or wrong. Send it as 'Authorization: Bearer KEY'."
-        )
-        response = JSONResponse(error_object(error), error.status, {"www-authenticate": "Bearer"})
-        await response(scope, receive, send)
+        headers, state = Headers(scope=scope), scope.setdefault("state", {})
+        token = bearer(headers)
+        key = self._named(headers.get(KEY_HEADER)) or self._named(token)
+        state["upstream_key"] = None if self._named(token) else token
+        wanted = next((scopes for path, scopes in _SCOPES.items() if scope["path"].startswith(path)), ())
+        if self.keys and wanted and not (key and set(key[1]) & set(wanted)):
+            error = _refused(key, wanted)
+            response = JSONResponse(error_object(error), error.status, {"www-authenticate": "Bearer"})
+            await response(scope, receive, send)
+            return
+        asker = ASKER.get()
+        asker.key = key[0] if key else ""
+        asker.most_calls, asker.most_tokens = self.limits.upstream_calls, self.limits.upstream_tokens
+        if scope["method"] == "POST" and scope["path"].startswith("/v1/") and self._limited:
+            rates = self.rates.setdefault(asker.key, Rates(self.limits.key))
+            await rates.run(self.app, asker, scope, receive, send)
+            return
+        await self.app(scope, receive, send)
 
-    def _guarded(self, path: str) -> bool:
-        return bool(self.keys) and path.startswith("/v1/")
+    @property
+    def _limited(self) -> bool:
+        key = self.limits.key
+        return key.requests_per_minute is not None or key.tokens_per_minute is not None
 
-    def _known(self, scope: Scope) -> bool:
-        given = (bearer(Headers(scope=scope)) or "").encode()
-        return any(hmac.compare_digest(given, key) for key in self.keys)
+    def _named(self, token: str | None) -> tuple[str, tuple[str, ...]] | None:
+        """The name and scopes of a key. It is looked up by its hash, so that the time tells nothing."""
+        return self.keys.get(hashlib.sha256(token.encode()).hexdigest()) if token else None
+
+
+_SCOPES: Mapping[str, tuple[str, ...]] = {
+    "/v1/": ("models",),
+    "/metrics": ("metrics", "admin"),
+    "/admin/": ("admin",),
+}
+"""Which scopes a path needs one of, by how it begins."""
+
+
+def _refused(key: object, wanted: tuple[str, ...]) -> RequestError:
+    if key is not None:
+        return ForbiddenError(f"Your key may not do this: it needs the scope {' or '.join(wanted)}.")
+    return AuthenticationError(
+        "The API key is missing or wrong. Send it as 'Authorization: Bearer KEY', or as 'x-vouch-key: KEY' "
+        "where 'Authorization' holds your key for the model."
+    )
 
 
 def bearer(headers: Headers) -> str | None:
     """The token of an `Authorization: Bearer` header."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+class Bucket:
+    """So many a minute, evenly: what is used comes back with time. It may go below zero."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._level = float(limit)
+        self._at = time.monotonic()
+
+    def left(self) -> float:
+        """What may be used now."""
+        now = time.monotonic()
+        self._level = min(self.limit, self._level + (now - self._at) * self.limit / 60)
+        self._at = now
+        return self._level
+
+    def take(self, count: int) -> None:
+        """Uses some."""
+        self._level = self.left() - count
+
+    def seconds_until(self, level: float) -> float:
+        """Seconds until so much is left."""
+        return max(0.0, (level - self.left()) * 60 / self.limit)
+
+
+class Rates:
+    """The rates of one key. Answers tell them in OpenAI's headers, `x-ratelimit-*`."""
+
+    def __init__(self, limits: KeyLimits) -> None:
+        wanted = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
+        self._buckets = {kind: Bucket(limit) for kind, limit in wanted.items() if limit is not None}
+
+    async def run(self, app: ASGIApp, asker: Asker, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request, or refuses it. What it cost in tokens is counted when it has ended."""
+        for kind, bucket in self._buckets.items():
+            if bucket.left() < 1:
+                wait = bucket.seconds_until(1)
+                error = RateLimitError(
+                    f"Your key has used up its {bucket.limit} {kind} a minute "
+                    f"(limits.key.{kind}_per_minute). Try again in {math.ceil(wait)} s.",
+                    retry_after=wait,
+                )
+                headers = {**error_headers(error), **self._headers()}
+                await JSONResponse(error_object(error), error.status, headers)(scope, receive, send)
+                return
+        if "requests" in self._buckets:
+            self._buckets["requests"].take(1)
+
+        async def send_with_rates(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                ours = self._headers()
+                others = [item for item in message["headers"] if item[0].decode("latin-1") not in ours]
+                told = [(name.encode(), value.encode()) for name, value in ours.items()]
+                message = {**message, "headers": [*others, *told]}
+            await send(message)
+
+        try:
+            await app(scope, receive, send_with_rates)
+        finally:
+            if "tokens" in self._buckets:
+                self._buckets["tokens"].take(asker.tokens)
+
+    def _headers(self) -> dict[str, str]:
+        told: dict[str, str] = {}
+        for kind, bucket in self._buckets.items():
+            told[f"x-ratelimit-limit-{kind}"] = str(bucket.limit)
+            told[f"x-ratelimit-remaining-{kind}"] = str(max(0, math.floor(bucket.left())))
+            told[f"x-ratelimit-reset-{kind}"] = f"{bucket.seconds_until(bucket.limit):.0f}s"
+        return told
 
 
 class CancelOnDisconnect:

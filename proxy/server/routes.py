@@ -12,10 +12,11 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from proxy.aio import Ending, Gate
 from proxy.citations.report import CitationOptions, check_citations
 from proxy.config.settings import Settings
 from proxy.engine.app_context import AppContext
-from proxy.errors import BodyTooLargeError, NotFoundError, RequestError
+from proxy.errors import BodyTooLargeError, MediaTypeError, NotFoundError, RequestError
 from proxy.openai_api.chat.request import UNCHECKED, parse_body, parse_chat
 from proxy.openai_api.citation_check import parse_check, report_object
 from proxy.openai_api.corpus_search import parse_search, search_corpus
@@ -27,9 +28,8 @@ from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import Envelope, echo
 from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
 from proxy.openai_api.text_check import check_text, options_of, parse_text_check, sources_of
-from proxy.server.chats import ChatService, ConcurrencyLimit
-from proxy.server.middleware import bearer
-from proxy.server.relay import Relayed
+from proxy.server.chats import ChatService, require_allowed, within_limits
+from proxy.server.readiness import Canary
 from proxy.server.web_page import INERT
 from proxy.types import Json
 
@@ -39,6 +39,8 @@ T = TypeVar("T")
 SMALL = 16_384
 """A body of up to this many bytes is parsed in the event loop, where a thread would cost more. A longer one
 is parsed in a thread, since cleaning a long history would hold up the other chats."""
+
+JSON = "application/json"
 
 FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
 """Routes under `/v1/` that are forwarded to the upstream of the body's `model`."""
@@ -51,17 +53,19 @@ class Endpoints:
     context: AppContext
     settings: Settings
     chats: ChatService
-    limit: ConcurrencyLimit
+    gate: Gate
+    ending: Ending
+    canary: Canary
 
     async def chat(self, request: Request) -> Response:
         """A checked reply."""
-        key, profile = bearer(request.headers), request.headers.get(HEADER)
+        key, profile = request.state.upstream_key, request.headers.get(HEADER)
         chat = await self._parsed(request, lambda body: parse_chat(body, key, self._warnings, profile))
         return await self.chats.chat(chat, str(request.base_url))
 
     async def responses(self, request: Request) -> Response:
         """A checked reply in the format of the Responses API."""
-        key, warnings = bearer(request.headers), self._warnings
+        key, warnings = request.state.upstream_key, self._warnings
         chat, echoed = await self._parsed(
             request, lambda body: (parse_response_request(body, key, warnings), echo(body))
         )
@@ -74,7 +78,9 @@ class Endpoints:
         """Whether the documents that an answer cites support it."""
         begun = time.perf_counter()
         check = await self._parsed(request, parse_check)
-        options = ResolvedOptions(self.settings, RequestOptions(**check.vouch.model_dump()))
+        asked = RequestOptions(**check.vouch.model_dump(exclude_unset=True))
+        require_allowed(asked, self.settings)
+        options = ResolvedOptions(self.settings, asked)
         checker = options.checker(find_model(self.context.models, check.model))
         documents = check.numbered_documents(self.settings.retrieval.max_document_chars)
         bounds = CitationOptions(
@@ -82,7 +88,7 @@ class Endpoints:
             top_k=check.vouch.top_k or self.settings.retrieval.top_k,
             deadline=options.deadline,
         )
-        async with self.limit.place():
+        async with self.gate.place():
             report = await check_citations(check.answer, documents, checker, check.question, bounds)
         log.info(
             "citations: %d statements, %d fully supported, %.0f ms",
@@ -96,11 +102,13 @@ class Endpoints:
         """The verdict on each claim of a text, and what it can cite."""
         begun = time.perf_counter()
         check = await self._parsed(request, parse_text_check)
-        options = ResolvedOptions(self.settings, options_of(check))
+        asked = options_of(check)
+        require_allowed(asked, self.settings)
+        options = ResolvedOptions(self.settings, asked)
         model = find_model(self.context.models, check.model)
         options.checker(model)  # an unknown one is refused before the text waits for its turn
         url_of = self.chats.url_of(str(request.base_url))
-        async with self.limit.place():
+        async with self.gate.place():
             sources = await sources_of(self.context, options, check)
             checked = await check_text(check.text, check.question, model, options, sources, url_of)
         log.info(
@@ -113,7 +121,7 @@ class Endpoints:
     async def search(self, request: Request) -> Response:
         """The passages that a query finds."""
         search = await self._parsed(request, parse_search)
-        async with self.limit.place():
+        async with self.gate.place():
             result = await search_corpus(search, self.context.retrievers, self.settings.retrieval.mode)
         return JSONResponse(result)
 
@@ -127,8 +135,9 @@ class Endpoints:
         route = request.url.path.removeprefix("/v1/")
         if model.forwarder is None:
             raise NotFoundError(f"The model {model.name!r} has no {route}; it only chats.", param="model")
-        answer = await model.forwarder.forward(route, body, bearer(request.headers))
-        return Relayed(answer, answer.aclose)
+        body = within_limits(body, model, self.settings)
+        forwarder, key = model.forwarder, request.state.upstream_key
+        return await self.chats.passed_on(lambda: forwarder.forward(route, body, key))
 
     async def models(self, _request: Request) -> Response:
         """Every model."""
@@ -153,10 +162,17 @@ class Endpoints:
         return JSONResponse({"status": "ok"})
 
     async def readyz(self, _request: Request) -> Response:
-        """Says whether there is a corpus to check against; 503 where the index is empty."""
+        """Whether requests can be answered: there is a corpus to check against, and claims are checked; 503
+        where not, and as soon as the server is about to stop."""
         count = len(self.context.passages)
         body = {"status": "ready", "passages": count, "models": list(self.context.models)}
-        return JSONResponse(body) if count else JSONResponse({**body, "status": "empty index"}, 503)
+        if self.ending.draining:
+            return JSONResponse({**body, "status": "stopping"}, 503)
+        if not count:
+            return JSONResponse({**body, "status": "empty index"}, 503)
+        if not await self.canary.sings():
+            return JSONResponse({**body, "status": "checking is stuck"}, 503)
+        return JSONResponse(body)
 
     def _warnings(self, options: RequestOptions) -> tuple[str, ...]:
         """The warning markers that earlier replies may contain."""
@@ -171,6 +187,11 @@ class Endpoints:
 
     async def _body(self, request: Request) -> bytes:
         """The request's body, read up to the limit. Raises `BodyTooLargeError`."""
+        kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+        if kind != JSON and not kind.endswith("+json"):
+            raise MediaTypeError(
+                f"The body must be JSON: send it with 'content-type: {JSON}', not {kind[:100]!r}."
+            )
         limit = self.settings.server.max_body_bytes
         size = int(request.headers.get("content-length") or 0)
         body = bytearray()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from asyncio import FIRST_COMPLETED
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from proxy.aio import closing
+from proxy.aio import Ending, closing
 from proxy.engine.delivery import Answer, StreamEvent
-from proxy.errors import VouchError
+from proxy.errors import StoppingError, VouchError
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
@@ -68,25 +69,34 @@ class EventStream(StreamingResponse):
 
 
 async def event_stream(
-    events: AsyncIterator[StreamEvent], started: asyncio.Event, serializer: Serializer, heartbeat: float
+    events: AsyncIterator[StreamEvent],
+    started: asyncio.Event,
+    serializer: Serializer,
+    heartbeat: float,
+    ending: Ending,
 ) -> EventStream:
     """The response, once the upstream has `started` to answer or the first event has arrived.
 
-    Sends a heartbeat after each `heartbeat` seconds without an event. An error before the response begins is
+    Sends a heartbeat after each `heartbeat` seconds without an event. A stream that is still under way at the
+    server's `ending` ends with an error. An error before the response begins is
     raised, so that the response can still have its own status.
     """
     coming = asyncio.ensure_future(anext(events))
     begun = asyncio.ensure_future(started.wait())
     try:
-        await asyncio.wait({coming, begun}, return_when=asyncio.FIRST_COMPLETED)
+        waited: set[asyncio.Future[Any]] = {coming, begun, ending.over}
+        await asyncio.wait(waited, return_when=FIRST_COMPLETED)
         if coming.done():
             coming.result()
+        elif ending.over.done():
+            raise StoppingError  # noqa: TRY301
     except BaseException:
         await _closed(coming, events)
         raise
     finally:
         begun.cancel()
-    return EventStream(_sent(coming, events, serializer, heartbeat), lambda: _closed(coming, events))
+    sent = _sent(coming, events, serializer, heartbeat, ending)
+    return EventStream(sent, lambda: _closed(coming, events))
 
 
 async def _sent(
@@ -94,14 +104,18 @@ async def _sent(
     events: AsyncIterator[StreamEvent],
     serializer: Serializer,
     heartbeat: float,
+    ending: Ending,
 ) -> AsyncIterator[bytes]:
     try:
         for piece in serializer.start():
             yield piece
         while True:
-            while not (await asyncio.wait({coming}, timeout=heartbeat))[0]:
+            waited: set[asyncio.Future[Any]] = {coming, ending.over}
+            while not (await asyncio.wait(waited, timeout=heartbeat, return_when=FIRST_COMPLETED))[0]:
                 for piece in serializer.heartbeat():
                     yield piece
+            if not coming.done():
+                raise StoppingError  # noqa: TRY301
             for piece in serializer.event(coming.result()):
                 yield piece
             coming = asyncio.ensure_future(anext(events))

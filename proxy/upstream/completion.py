@@ -11,9 +11,39 @@ from proxy.errors import UpstreamProtocolError
 from proxy.protocols import LLM
 from proxy.types import Chat, ChoiceDelta, Draft, Json, Reply, ReplyChunk, Usage
 
+MOST_UNASKED = 16
+"""Choices that an upstream may send where fewer were asked for. Each is checked, so there must be an end."""
 
-def to_reply(raw: Any) -> Reply:
-    """One draft per choice, in the order they came. `raw` is kept as it is.
+
+def most_choices(body: Json) -> int:
+    """How many choices the answer to a request may have."""
+    asked = body.get("n")
+    return max(MOST_UNASKED, asked) if isinstance(asked, int) else MOST_UNASKED
+
+
+def require_choices(count: int, most: int) -> None:
+    """Raises `UpstreamProtocolError` for too many choices."""
+    if count > most:
+        raise UpstreamProtocolError(
+            f"The upstream answered with {count} choices; at most {most} are taken. Ask for them with `n`."
+        )
+
+
+def require_usage(usage: Any) -> None:
+    """Raises `UpstreamProtocolError` for a usage that is no object with numbers."""
+    if usage is None:
+        return
+    if not isinstance(usage, dict):
+        raise UpstreamProtocolError(f"The upstream answered with a `usage` that is no object: {usage!r:.60}.")
+    for key in ("prompt_tokens", "completion_tokens", "total_tokens"):
+        if not isinstance(usage.get(key), int | float | None):
+            raise UpstreamProtocolError(
+                f"The upstream answered with a `usage.{key}` that is no number: {usage[key]!r:.60}."
+            )
+
+
+def to_reply(raw: Any, most: int | None = None) -> Reply:
+    """One draft per choice, in the order they came; at most `most`. `raw` is kept as it is.
 
     A message without content (a tool call, a refusal, nothing) is an empty draft; content in parts is the
     text of its text parts, and can't be edited, no more than text beside tool calls or with
@@ -22,6 +52,8 @@ def to_reply(raw: Any) -> Reply:
     choices = raw.get("choices") if isinstance(raw, dict) else None
     if not isinstance(choices, list) or not choices:
         raise UpstreamProtocolError("The upstream answered without `choices`.")
+    require_usage(raw.get("usage"))
+    require_choices(len(choices), len(choices) if most is None else most)
     return Reply(
         tuple(_draft(choice, place) for place, choice in enumerate(choices)), to_usage(raw.get("usage")), raw
     )
@@ -53,7 +85,7 @@ def _text(content: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    return int(value) if isinstance(value, int | float) and value > 0 else 0
 
 
 def as_chunk(completion: Json) -> Json:

@@ -43,12 +43,12 @@ def from_answer(
         message = f"{endpoint.model} refused {whose} ({status}): {reason}"
     else:
         message = f"{endpoint.model} answered {status}: {reason}"
+    secrets = endpoint.secrets(client_key)
+    told = {key: _text(said.get(key)) for key in ("type", "code", "param")}
     return UpstreamError(
-        scrubbed(message, endpoint.secrets(client_key)),
+        scrubbed(message, secrets),
         status=status if 400 <= status <= 599 else None,
-        type=_text(said.get("type")),
-        code=_text(said.get("code")),
-        param=_text(said.get("param")),
+        **{key: text and scrubbed(text, secrets) for key, text in told.items()},
         headers=passed_on(headers),
     )
 

@@ -14,11 +14,11 @@ from yarl import URL
 from proxy.aio import closing
 from proxy.errors import ConfigError, NotFoundError, UpstreamError, UpstreamProtocolError
 from proxy.types import Chat, Json, Reply, ReplyChunk
-from proxy.upstream.completion import as_chunk, read_chunk, to_reply
+from proxy.upstream.completion import as_chunk, most_choices, read_chunk, to_reply
 from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import from_answer, from_event, is_error, passed_on
 from proxy.upstream.safe_json import dumps, loads
-from proxy.upstream.sse import FRAMING, Chunks, require, whole_lines
+from proxy.upstream.sse import FRAMING, Chunks, require, whole_lines, without
 from proxy.upstream.transport import StaleConnectionError, new_session, proxy_for, translated
 
 CHAT = "chat/completions"
@@ -66,7 +66,8 @@ class HTTPUpstream:
         deadline = asyncio.get_running_loop().time() + self._endpoint.timeout
         response = await self._post(CHAT, body, chat.api_key, deadline)
         try:
-            return to_reply(await self._json(response, chat.api_key, deadline))
+            raw = await self._json(response, chat.api_key, deadline)
+            return to_reply(raw, most_choices(chat.body))
         finally:
             response.close()
 
@@ -80,7 +81,7 @@ class HTTPUpstream:
             if response.content_type == "application/json":
                 yield read_chunk(as_chunk(await self._json(response, chat.api_key, self._deadline())))
                 return
-            async with closing(self._chunks(response, chat.api_key)) as chunks:
+            async with closing(self._chunks(response, chat)) as chunks:
                 async for chunk in chunks:
                     yield read_chunk(chunk)
         finally:
@@ -92,14 +93,15 @@ class HTTPUpstream:
             raise NotFoundError(f"No such route: /v1/{route}. Passed on are {', '.join(sorted(FORWARDED))}.")
         named = {"model": self._model} if "model" in body else {}
         response = await self._post(route, {**body, **named}, api_key, self._deadline())
-        return _forwarded(response, self._pieces(response))
+        secrets = self._endpoint.secrets(api_key)
+        return _forwarded(response, without(self._pieces(response), secrets, lines=False))
 
     async def relay(self, chat: Chat) -> Forwarded:
         """The chat's answer, byte by byte. See `endpoint.Relay`.
 
-        `endpoint.timeout` bounds the wait for the first bytes and then for each further piece: here a comment
-        in a stream is a sign of life. A server that can't stream and answers with a whole completion gives
-        one event.
+        `endpoint.timeout` bounds the wait for the first bytes and then for each further piece; in a stream,
+        for the next piece with data, since comments are no sign of a reply. Keys are removed. A server that
+        can't stream and answers with a whole completion gives one event.
         """
         deadline, stream = self._deadline(), bool(chat.body.get("stream"))
         sent = {**self._endpoint.params, **chat.body, "model": self._model}
@@ -113,8 +115,9 @@ class HTTPUpstream:
         except BaseException:
             response.close()
             raise
-        pieces = self._pieces(response, first)
-        return _forwarded(response, whole_lines(pieces, self._endpoint.model) if stream else pieces)
+        pieces = self._pieces(response, first, stream=stream)
+        lines = whole_lines(pieces, self._endpoint.model) if stream else pieces
+        return _forwarded(response, without(lines, self._endpoint.secrets(chat.api_key), lines=stream))
 
     async def close(self) -> None:
         """Closes the pool, unless it was given."""
@@ -193,8 +196,8 @@ class HTTPUpstream:
                 )
         return bytes(data[:limit])
 
-    async def _chunks(self, response: aiohttp.ClientResponse, client_key: str | None) -> AsyncIterator[Json]:
-        chunks = Chunks(self._endpoint, client_key)
+    async def _chunks(self, response: aiohttp.ClientResponse, chat: Chat) -> AsyncIterator[Json]:
+        chunks = Chunks(self._endpoint, chat.api_key, most_choices(chat.body))
         deadline = self._deadline()
         while not chunks.done and (piece := await self._piece(response, deadline)):
             for chunk in chunks.feed(piece):
@@ -225,17 +228,22 @@ class HTTPUpstream:
             raise from_event(raw, self._endpoint, client_key)
         return whole
 
-    async def _pieces(self, response: aiohttp.ClientResponse, first: bytes = b"") -> AsyncIterator[bytes]:
+    async def _pieces(
+        self, response: aiohttp.ClientResponse, first: bytes = b"", *, stream: bool = False
+    ) -> AsyncIterator[bytes]:
         """`first` and all bytes after it, as they come."""
         left = self._endpoint.max_reply_bytes * FRAMING
+        deadline = self._deadline()
         try:
-            piece = first or await self._piece(response, self._deadline())
+            piece = first or await self._piece(response, deadline)
             while piece:
                 left -= len(piece)
                 if left < 0:
                     raise UpstreamProtocolError(f"The answer of {self._endpoint.model} is too large.")
                 yield piece
-                piece = await self._piece(response, self._deadline())
+                if not stream or b"data" in piece:
+                    deadline = self._deadline()
+                piece = await self._piece(response, deadline)
         finally:
             response.close()
 

@@ -9,14 +9,17 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import aiohttp
+import httpx
 
 # litellm reads both while it is imported: they keep it from fetching a price list and reading `.env` files.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
 
 import litellm
+from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler, blocked_cookie_jar
 from litellm.types.utils import all_litellm_params
 
 from proxy.aio import closing
@@ -28,7 +31,13 @@ from proxy.errors import (
     UpstreamTimeoutError,
 )
 from proxy.types import Chat, Json, Reply, ReplyChunk
-from proxy.upstream.completion import read_chunk, to_reply
+from proxy.upstream.completion import (
+    most_choices,
+    read_chunk,
+    require_choices,
+    require_usage,
+    to_reply,
+)
 from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import BrokenOffError, from_answer, from_event, scrubbed
 from proxy.upstream.sse import DONE
@@ -89,17 +98,26 @@ class LiteLLMUpstream:
     async def complete(self, chat: Chat) -> Reply:
         """One call; `endpoint.timeout` bounds all of it."""
         response = await self._call(litellm.acompletion, self._chat(chat.body), chat.api_key)
-        return to_reply(plain(response))
+        raw = plain(response)
+        if len(encoded(raw)) > self._endpoint.max_reply_bytes:
+            raise UpstreamProtocolError(
+                f"The reply of {self._endpoint.model} is larger than `max_reply_bytes`: "
+                f"{self._endpoint.max_reply_bytes}."
+            )
+        return to_reply(raw, most_choices(chat.body))
 
     async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The chunks as they come; `endpoint.timeout` bounds the wait for each."""
         options = {**(chat.body.get("stream_options") or {}), "include_usage": True}
         arguments = self._chat(chat.body) | {"stream": True, "stream_options": options}
         response = await self._call(litellm.acompletion, arguments, chat.api_key)
-        said = False
+        said, indexes = False, set[int]()
         async with closing(self._items(response, chat.api_key)) as chunks:
             async for item in chunks:
                 chunk = plain(item)
+                require_usage(chunk.get("usage"))
+                indexes |= {choice.get("index", 0) for choice in chunk["choices"]}
+                require_choices(max(len(indexes), len(chunk["choices"])), most_choices(chat.body))
                 said = said or any(choice.get("delta") for choice in chunk["choices"])
                 if not said and any(choice.get("finish_reason") for choice in chunk["choices"]):
                     # litellm invents a proper ending for a stream in which it found nothing.
@@ -136,6 +154,9 @@ class LiteLLMUpstream:
 
     async def close(self) -> None:
         """Closes litellm's connections, which all of its upstreams share."""
+        session = _SESSIONS.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.aclose()
         await litellm.close_litellm_async_clients()
         litellm.in_memory_llm_clients_cache.flush_cache()
 
@@ -154,6 +175,7 @@ class LiteLLMUpstream:
         address = {"api_base": endpoint.api_base} if endpoint.api_base else {}
         headers = {"extra_headers": dict(endpoint.headers)} if endpoint.headers else {}
         key = endpoint.key(client_key)
+        _use_our_session()
         try:
             async with asyncio.timeout(endpoint.timeout):
                 return await call(
@@ -193,9 +215,33 @@ class LiteLLMUpstream:
         yield f"data: {DONE}\n\n".encode()
 
 
+def _use_our_session() -> None:
+    """Gives litellm a connection pool of ours on the running loop, for the providers that it calls through
+    OpenAI's SDK: without cookies, which would go from one client's answer to another's call, and without
+    redirects, which would carry the key to wherever an answer points. Its other clients keep no cookies."""
+    loop = asyncio.get_running_loop()
+    session = _SESSIONS.get(loop)
+    if session is None or session.is_closed:
+        session = _SESSIONS[loop] = httpx.AsyncClient(
+            transport=AsyncHTTPHandler.create_async_transport(),
+            cookies=blocked_cookie_jar(),
+            follow_redirects=False,
+            timeout=600,  # each call has its own
+        )
+    if litellm.aclient_session is not session:
+        litellm.in_memory_llm_clients_cache.flush_cache()
+        litellm.aclient_session = session
+
+
+_SESSIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+
+
 def plain(response: Any) -> Json:
     """One of litellm's objects as JSON, without the nulls that litellm adds."""
-    raw: Json = response.model_dump(mode="json")
+    try:
+        raw: Json = response.model_dump(mode="json")
+    except (ValueError, RecursionError) as error:
+        raise UpstreamProtocolError("The upstream answered with JSON that is nested too deeply.") from error
     value = {key: inner for key, inner in raw.items() if inner is not None}
     value["choices" if "choices" in value else "data"] = [
         _plain_choice(choice) for choice in value.get("choices", value.get("data", ()))

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+from itertools import accumulate
 from typing import Any
 
 import orjson
 
 from proxy.errors import UpstreamProtocolError
 
+MAX_DEPTH = 100
+"""Values inside one another, in what an upstream sends. Replies have about ten."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)
+_BRACKET = re.compile(rb"[\[\]{}]")
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG = b"0" * 19
 """Digits of a number that may have more than 64 bits, of which orjson makes a float."""
@@ -16,9 +24,14 @@ _LONG = b"0" * 19
 
 def loads(data: bytes | str) -> Any:
     """Any JSON value. Bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD, since they could
-    not be encoded again. Raises `UpstreamProtocolError`."""
+    not be encoded again. Raises `UpstreamProtocolError`, also for what can't be sent on: numbers that JSON
+    has no word for (NaN, 1e400), and more than `MAX_DEPTH` values inside one another."""
+    raw = data if isinstance(data, bytes) else data.encode("utf-8", "replace")
+    if _depth(raw) > MAX_DEPTH:
+        raise UpstreamProtocolError(
+            f"The upstream answered with JSON that is nested more than {MAX_DEPTH} deep."
+        )
     try:
-        raw = data if isinstance(data, bytes) else data.encode()
         if _LONG not in raw.translate(_DIGITS):
             return orjson.loads(raw)
     except ValueError:
@@ -36,10 +49,27 @@ def dumps(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
+def _depth(raw: bytes) -> int:
+    """How many values stand inside one another at most; not counted where there are too few to matter."""
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return 0
+    steps = (1 if bracket in b"[{" else -1 for bracket in _BRACKET.findall(_STRING.sub(b"", raw)))
+    return max(accumulate(steps), default=0)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise UpstreamProtocolError(
+            f"The upstream answered with the number {number[:20]}, which can't be written in JSON."
+        )
+    return value
+
+
 def _mended(data: bytes | str) -> Any:
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_finite, parse_float=_finite)
         if "\\ud" in text or "\\uD" in text:
             value = _without_lone_surrogates(value)
     except (ValueError, RecursionError) as error:

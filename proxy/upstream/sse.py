@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
+from proxy.aio import closing
 from proxy.errors import UpstreamProtocolError
 from proxy.types import Json
+from proxy.upstream.completion import MOST_UNASKED, require_choices, require_usage
 from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.failures import BrokenOffError, from_event, is_error
 from proxy.upstream.safe_json import loads
@@ -91,8 +93,10 @@ class Events:
 class Chunks:
     """Parses a stream into `chat.completion.chunk` objects, and checks that it is complete."""
 
-    def __init__(self, endpoint: Endpoint, client_key: str | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, client_key: str | None = None, most: int = MOST_UNASKED) -> None:
+        """`most`: how many choices it may have."""
         self._endpoint = endpoint
+        self._most = most
         self._client_key = client_key
         self._events = Events(endpoint.max_reply_bytes)
         self._finished: dict[int, bool] = {}
@@ -139,6 +143,8 @@ class Chunks:
         choices = chunk.get("choices")
         if not isinstance(choices, list) and not chunk.get("usage"):
             raise UpstreamProtocolError(f"{self._endpoint.model} streamed a chunk without `choices`.")
+        require_usage(chunk.get("usage"))
+        require_choices(len(choices or ()), self._most)
         for choice in choices or ():
             if not isinstance(choice, dict):
                 raise UpstreamProtocolError(f"{self._endpoint.model} streamed a choice that is no object.")
@@ -146,6 +152,7 @@ class Chunks:
             if not isinstance(index, int):
                 raise UpstreamProtocolError(f"{self._endpoint.model} streamed a choice without index.")
             self._finished[index] = self._finished.get(index, False) or bool(choice.get("finish_reason"))
+        require_choices(len(self._finished), self._most)
         return chunk
 
 
@@ -157,6 +164,28 @@ def require(first: bytes, where: str, *, stream: bool) -> None:
         raise UpstreamProtocolError(f"{where} answered with a stream without choices.")
     if not first or (not stream and begin not in (b"", b"{")):
         raise UpstreamProtocolError(f"{where} answered with something that is not JSON.")
+
+
+async def without(
+    pieces: AsyncIterator[bytes], secrets: Sequence[str], *, lines: bool
+) -> AsyncIterator[bytes]:
+    """The bytes with `***` for each secret. Where the pieces are no whole `lines`, which no secret crosses,
+    as many bytes are held back as a secret could cross."""
+    hidden = [secret.encode() for secret in secrets]
+    kept = 0 if lines else max(map(len, hidden), default=1) - 1
+    held = b""
+    async with closing(pieces):
+        async for piece in pieces:
+            data = held + piece
+            for secret in hidden:
+                if secret in data:
+                    data = data.replace(secret, b"***")
+            cut = max(0, len(data) - kept)
+            held = data[cut:]
+            if cut:
+                yield data[:cut]
+    if held:
+        yield held
 
 
 async def whole_lines(pieces: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:

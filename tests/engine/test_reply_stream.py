@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from proxy.aio import Ending
 from proxy.engine.corrector import Options
 from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent, TextEvent
 from proxy.engine.pipeline import Pipeline
@@ -152,7 +153,7 @@ async def test_a_stream_that_is_cancelled_before_its_first_event_ends_what_is_un
     async def silent(*_: Any) -> Any:
         await asyncio.sleep(30)
 
-    response = await event_stream(events(), started, Silent(), 10)
+    response = await event_stream(events(), started, Silent(), 10, Ending())
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
     sending = asyncio.create_task(response(scope, silent, silent))
     await asyncio.sleep(0.01)

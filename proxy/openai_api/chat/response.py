@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proxy.citations.history import appended, notice
-from proxy.citations.place import Annotated, Located, Reference
+from proxy.citations.place import Annotated, Located, Reference, safe_url
 from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of
 from proxy.types import (
@@ -289,7 +289,7 @@ def _failed(finding: Finding) -> Json:
         and {
             "id": passage.id,
             "title": passage.title,
-            "url": passage.url,
+            "url": safe_url(passage.url),
             "quote": nearest.quote if nearest else "",
         },
     }

@@ -1,0 +1,93 @@
+"""What Prometheus can ask about the server. The middleware puts in what each request was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from proxy.aio import Ending, Gate
+from proxy.checkers.cache import Cached
+from proxy.engine.app_context import AppContext
+
+PREFIX = "vouch_"
+_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320)
+
+COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "vouch_claims": ("Claims of replies, by verdict.", ("verdict",)),
+    "vouch_unverified": ("Claims that could not be checked, by the reason.", ("reason",)),
+    "vouch_checked_pairs": ("Pairs of a claim and its evidence that a checker was asked about.", ()),
+    "vouch_corrections": ("Corrections, by what was asked for and what came of it.", ("asked_for", "result")),
+    "vouch_upstream_errors": ("Failed calls of upstreams, by kind.", ("kind",)),
+    "vouch_tokens": ("Tokens of upstreams, by purpose.", ("purpose", "kind")),
+    "vouch_verified_replies": ("Checked replies, by status.", ("status",)),
+}
+"""Counters that requests fill by `Asker.counts`, each with its labels besides the model."""
+
+
+class Metrics:
+    """The metrics of one application, in a registry of their own."""
+
+    def __init__(self, context: AppContext, gate: Gate, ending: Ending) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "vouch_requests",
+            "Requests, by route, status and the name of the key.",
+            ("route", "status", "key"),
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "vouch_request_seconds",
+            "Seconds from a request to the end of its answer.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.phases = Histogram(
+            "vouch_phase_seconds",
+            "Seconds that a request spent in a phase, parallel calls added up.",
+            ("phase",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.waits = Histogram(
+            "vouch_queue_seconds",
+            "Seconds that a request waited for its place.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.counters = {
+            name: Counter(name, text, ("model", *labels), registry=self.registry)
+            for name, (text, labels) in COUNTERS.items()
+        }
+        gauges = {
+            "vouch_queue_depth": ("Requests that wait for a place.", lambda: gate.waiting),
+            "vouch_requests_running": ("Requests that hold a place.", lambda: gate.running),
+            "vouch_index_passages": ("Passages of the index.", lambda: len(context.passages)),
+            "vouch_draining": ("1 while the server is being stopped.", lambda: float(ending.draining)),
+        }
+        for name, (text, value) in gauges.items():
+            Gauge(name, text, registry=self.registry).set_function(value)
+        generation = Gauge(
+            "vouch_index_info", "The index that is served.", ("generation",), registry=self.registry
+        )
+        generation.labels(context.generation).set(1)
+        self.registry.register(_Caches(context))
+        ProcessCollector(registry=self.registry)
+
+
+class _Caches(Collector):
+    """Hits and misses of the caches of judgements."""
+
+    def __init__(self, context: AppContext) -> None:
+        checkers = (checker for model in context.models.values() for checker in model.checkers.values())
+        self._caches = {id(checker): checker for checker in checkers if isinstance(checker, Cached)}
+
+    def collect(self) -> Iterable[Metric]:
+        """Implements `Collector`."""
+        family = CounterMetricFamily("vouch_cache", "Judgements that were looked up.", labels=["result"])
+        family.add_metric(["hit"], sum(cache.hits for cache in self._caches.values()))
+        family.add_metric(["miss"], sum(cache.misses for cache in self._caches.values()))
+        yield family

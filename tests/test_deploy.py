@@ -1,0 +1,45 @@
+"""The examples of deployments: what they set are settings, and what they ask for exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from proxy.config.load import load
+
+DEPLOY = Path(__file__).parents[1] / "examples" / "deploy"
+KEYS = '[{"name": "app", "key": "k-1234567890123456"}]'
+
+
+def compose() -> dict[str, Any]:
+    parsed: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    return parsed
+
+
+def test_the_compose_files_environment_is_of_settings() -> None:
+    given = compose()["services"]["vouch"]["environment"]
+    environ = {
+        name: re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: f"{found[1]}-1234567890123456", value)
+        for name, value in given.items()
+    }
+    settings = load(environ=environ)
+    assert [key.name for key in settings.server.api_keys] == ["webui", "prometheus"]
+    assert settings.server.public_url == "http://127.0.0.1:8000"
+
+
+def test_kubernetes_probes_ask_for_routes_that_exist_and_roots_are_read_only() -> None:
+    deployment, service = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text(encoding="utf-8"))
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    paths = {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "readiness", "liveness")}
+    assert paths == {"/readyz", "/healthz"}
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    assert service["spec"]["selector"] == deployment["spec"]["selector"]["matchLabels"]
+    assert load(environ={"VOUCH_SERVER__API_KEYS": KEYS}).server.api_keys
+
+
+def test_nothing_that_a_deployment_mounts_is_written_by_vouch() -> None:
+    assert compose()["services"]["vouch"]["read_only"]
+    assert all(volume.endswith(":ro") for volume in compose()["services"]["vouch"]["volumes"])
