@@ -122,7 +122,7 @@ async def test_what_the_evidence_contradicts_is_quoted_in_a_stream_too(correctio
     assert outcome.answer.draft.text.strip() == f"Here is more. {quoted} Paris is old now. {quoted}"
     shown = answer.rendering.annotated(outcome.answer.draft.text, outcome.answer.findings)
     assert shown.content.startswith(sent)
-    assert sent.strip() == f"Here is more.[1] {quoted}[1] Paris is old now.[1] {quoted}[1]"
+    assert sent.strip() == f"Here is more. {quoted}[1] Paris is old now.[1] {quoted}[1]"
     for finding in outcome.answer.findings:
         claim = finding.claim
         assert outcome.answer.draft.text[claim.start : claim.end] == claim.text
