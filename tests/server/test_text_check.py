@@ -68,7 +68,7 @@ def test_a_search_says_which_half_found_a_passage(base_url: str) -> None:
     assert first["scores"]["lexical"] > 1
     for hit in found["data"]:
         assert hit["found_by"] == [half for half in ("dense", "lexical") if hit["ranks"][half]]
-    passage = httpx.get(f"{base_url}/references/{first['id']}").json()
+    passage = httpx.get(f"{base_url}/references/{first['id']}", timeout=60).json()
     assert (passage["text"], passage["start"]) == (first["text"], first["start"])
 
 
@@ -119,6 +119,6 @@ def test_an_unknown_model_is_not_found(base_url: str) -> None:
 def test_a_key_is_asked_for_where_keys_are_configured(session_upstream: Upstream, corpus: Library) -> None:
     with serving(settings_for(session_upstream.url, server={"api_keys": ["k"]}), corpus) as base_url:
         for route, body in (("check", {"text": TRUE}), ("search", {"query": "tower"})):
-            assert httpx.post(f"{base_url}/{route}", json=body).status_code == 401
-            headers = {"authorization": "Bearer k"}
-            assert httpx.post(f"{base_url}/{route}", json=body, headers=headers).status_code == 200
+            url, headers = f"{base_url}/{route}", {"authorization": "Bearer k"}
+            assert httpx.post(url, json=body, timeout=60).status_code == 401
+            assert httpx.post(url, json=body, headers=headers, timeout=60).status_code == 200

@@ -28,6 +28,10 @@ QUESTION = "What do you know about the Eiffel Tower?"
 MOST_BYTES = 300_000
 
 
+def fetch(url: str, **headers: str) -> httpx.Response:
+    return httpx.get(url, headers=headers, timeout=60)
+
+
 def home(base_url: str) -> str:
     return base_url.removesuffix("/v1") + "/"
 
@@ -47,7 +51,7 @@ class Held(Reply):
 
 
 def test_the_files_are_few_and_nothing_else_may_run(base_url: str) -> None:
-    page = httpx.get(home(base_url))
+    page = fetch(home(base_url))
     assert page.headers["content-type"].startswith("text/html")
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -57,10 +61,10 @@ def test_the_files_are_few_and_nothing_else_may_run(base_url: str) -> None:
     total = 0
     for path in FOLDER.iterdir():
         route = "" if path.name == "index.html" else f"web/{path.name}"
-        sent = httpx.get(home(base_url) + route)
+        sent = fetch(home(base_url) + route)
         assert (sent.status_code, sent.content) == (200, path.read_bytes())
         assert sent.headers["content-security-policy"] == policy
-        again = httpx.get(home(base_url) + route, headers={"if-none-match": sent.headers["etag"]})
+        again = fetch(home(base_url) + route, **{"if-none-match": sent.headers["etag"]})
         assert again.status_code == 304
         total += len(sent.content)
     assert total < MOST_BYTES
@@ -68,9 +72,9 @@ def test_the_files_are_few_and_nothing_else_may_run(base_url: str) -> None:
 
 def test_the_page_can_be_turned_off(session_upstream: Upstream, corpus: Library) -> None:
     with serving(settings_for(session_upstream.url, web={"enabled": False}), corpus) as url:
-        refused = httpx.get(home(url))
+        refused = fetch(home(url))
         assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
-        assert httpx.get(home(url) + "web/main.js").status_code == 404
+        assert fetch(home(url) + "web/main.js").status_code == 404
 
 
 def test_an_answer_shows_its_verdicts_and_opens_its_evidence(
