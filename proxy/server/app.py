@@ -22,8 +22,8 @@ from proxy.engine.app_context import AppContext
 from proxy.errors import NotFoundError, VouchError
 from proxy.openai_api.error_object import error_headers, error_object, error_status
 from proxy.server.chats import ChatService
-from proxy.server.metrics import Metrics
 from proxy.server.middleware import CancelOnDisconnect, Keys, LocalOnly, RequestId
+from proxy.server.prometheus import Metrics
 from proxy.server.readiness import canary_of
 from proxy.server.routes import FORWARDED, Endpoints
 from proxy.server.web_page import page_routes

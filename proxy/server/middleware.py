@@ -23,7 +23,7 @@ from proxy.config.limit_settings import KeyLimits, Limits
 from proxy.config.settings import ApiKey
 from proxy.errors import AuthenticationError, ForbiddenError, RateLimitError, RequestError
 from proxy.openai_api.error_object import error_headers, error_object
-from proxy.server.metrics import Metrics
+from proxy.server.prometheus import Metrics
 
 log = logging.getLogger(__name__)
 

