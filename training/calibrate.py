@@ -71,7 +71,10 @@ def calibrate(recipe: Recipe, base: Path, data: Path, run: Run) -> Path:
 
 
 def trained_model(recipe: Recipe, base: Path, run: Run) -> NLIModel:
-    """The model of a run in the precision in which it would serve. Raises `TrainingError` before `fit` is done."""
+    """The model of a run in the precision in which it would serve.
+
+    Raises `TrainingError` before `fit` is done.
+    """
     with quiet():
         model = load_base(base, recipe.settings.hidden)
     merge(model, load_file(run.needed(TRAINED, "fit")))
