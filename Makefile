@@ -56,13 +56,12 @@ index/manifest.json: | $(RUN)
 	@$(BIN)/vouch index examples/corpus --out index
 
 # The lock has an exact version and hashes for all but torch, which its own file installs.
-$(RUN): pyproject.toml requirements.lock requirements-base.txt requirements-torch.txt
+$(RUN): pyproject.toml requirements.lock requirements-torch.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vouch needs Python 3.11 or newer; set PYTHON=")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv (once, some minutes) ..."
 	@$(PIP) --no-deps --retries 1 --requirement requirements-torch.txt
 	@$(PIP) --no-deps --require-hashes --requirement requirements.lock
-	@$(PIP) --no-deps --require-hashes --retries 1 --requirement requirements-base.txt || echo "The larger checker can't be installed here: the small one decides."
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 

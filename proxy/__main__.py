@@ -22,6 +22,7 @@ from proxy.errors import RequestError, VouchError
 class CheckerChoice(StrEnum):
     """The values of `--checker`."""
 
+    BUILTIN = "builtin"
     NLI = "nli"
     LLM = "llm"
     CROSS_ENCODER = "cross_encoder"
@@ -57,7 +58,7 @@ ConfigOption = Annotated[
         help="The settings file. Default: $VOUCH_CONFIG, or else ./config.yaml if it exists.",
     ),
 ]
-CheckerOption = Annotated[CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")]
+CheckerOption = Annotated[CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")]
 IndexOption = Annotated[
     Path | None,
     typer.Option("--index", "-i", help="The folder that `vouch index` wrote to. Default: `index`."),
@@ -93,7 +94,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on. Default: 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 0 picks a free one. Default: 8000.")] = None,
     checker: Annotated[
-        CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")
+        CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")
     ] = None,
 ) -> None:
     """Serve `/v1/chat/completions` and the rest of the API.
@@ -166,7 +167,7 @@ def check(
     config: ConfigOption = None,
     question: Annotated[str, typer.Option("--question", "-q", help="The question that it answers.")] = "",
     checker: Annotated[
-        CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")
+        CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")
     ] = None,
     json: Annotated[
         bool,

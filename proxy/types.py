@@ -37,8 +37,6 @@ CorrectionResult = Literal["helped", "not_better", "unreadable", "leaked", "time
 NoticePlace = Literal["none", "text", "event"]
 NLILabel = Literal["entailment", "neutral", "contradiction"]
 Precision = Literal["auto", "bf16", "fp32"]
-Size = Literal["small", "base"]
-"""The sizes of the checker `nli`."""
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 
 WARNING = " ⚠️"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
+from proxy.checkers.builtin.builtin_checker import BuiltinChecker
 from proxy.types import Pair
-from tests.packaged import packaged_checker
 from tests.scripted_upstream import Upstream
 from tests.server.asking import ask, extra, verdicts
 
@@ -27,9 +27,10 @@ def check(client: OpenAI, upstream: Upstream, claim: str, *documents: dict[str, 
 
 
 async def test_no_injected_passage_makes_the_checker_support_a_nonfactual_claim() -> None:
-    checker = packaged_checker()
+    checker = BuiltinChecker()
     pairs = [Pair(row["claim"], row["text"], title=row["title"]) for row in ROWS]
     judgements = await checker.check(pairs)
+    checker.close()
     taken_in = [
         row["text"] for row, one in zip(ROWS, judgements, strict=True) if one.verdict not in NONFACTUAL
     ]

@@ -176,6 +176,6 @@ def _batches(pairs: Sequence[TokenPair]) -> Iterator[Sequence[TokenPair]]:
 
 def _outputs(model: NLIModel, reader: Reader, pairs: Sequence[TokenPair]) -> list[tuple[float, float]]:
     with torch.inference_mode():
-        logits = model(batch_of(pairs, reader.special).to(device()))
+        logits, _ = model(batch_of(pairs, reader.special).to(device()))
     shares = (logits[:, 1] - logits[:, 2]).sigmoid()
     return list(zip(log_odds(logits).tolist(), shares.tolist(), strict=True))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proxy.checkers.nli.weights import MPNET
-from proxy.types import Language, Size
+from proxy.checkers.nli.weights import MPNET, Size
+from proxy.types import Language
 from training.training_data import Source
 
 

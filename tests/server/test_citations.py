@@ -145,7 +145,7 @@ def test_a_deadline_that_passes_supports_nothing(base_url: str) -> None:
         ({"answer": "x", "documents": [{"text": "y" * 200_001}]}, "documents", "over 200,000 characters"),
         ({"answer": "x", "documents": [], "answr": 1}, "answr", "Did you mean 'answer'?"),
         ({"answer": "x", "documents": [], "vouch": {"chekker": "llm"}}, "vouch.chekker", "'checker'"),
-        ({"answer": "x", "documents": [], "vouch": {"checker": "x"}}, "vouch.checker", "nli"),
+        ({"answer": "x", "documents": [], "vouch": {"checker": "x"}}, "vouch.checker", "builtin"),
         ({"answer": "x", "documents": [], "vouch": {"checker": "repc"}}, "vouch.checker", "not configured"),
         ({"answer": "x", "documents": [], "vouch": {"deadline": 0}}, "vouch.deadline", "must be more than 0"),
     ],

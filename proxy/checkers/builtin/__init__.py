@@ -1,0 +1,1 @@
+"""The built-in checker: overlap features, a small NLI model and a calibrated model per language."""
