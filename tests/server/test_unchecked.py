@@ -174,7 +174,10 @@ async def test_a_client_that_leaves_ends_the_upstreams_work(
     upstream.enqueue(behaviour)
     address = httpx.URL(base_url)
     data = json.dumps({**BODY, "stream": True}).encode()
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(data)}\r\n\r\n".encode()
+    head = (
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(data)}\r\n\r\n"
+    ).encode()
     with socket.create_connection((address.host, address.port or 80)) as connection:
         connection.sendall(head + data)
         await asyncio.to_thread(upstream.wait_for_request)
