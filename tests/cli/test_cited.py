@@ -35,7 +35,7 @@ def test_faithful_citations_end_with_0(sources: Path, tmp_path: Path) -> None:
     answer = "The Eiffel Tower is 330 metres tall.[1] 都江堰位于四川省【3】。"
     done = vouch("check", "--cited", "--documents", "sources", answer, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "supported: The Eiffel Tower is 330 metres tall.[1]\n" in done.stdout
+    assert "supported: The Eiffel Tower is 330 metres tall.\n" in done.stdout
     assert "Citation recall 1.00, precision 1.00, f1 1.00" in done.stdout
     assert "2 supported" in done.stdout
 
@@ -48,10 +48,10 @@ def test_what_fails_is_told_and_the_exit_is_3(sources: Path, tmp_path: Path) -> 
     done = vouch("check", "-", "--cited", "--documents", "sources", folder=tmp_path, stdin=answer)
     assert done.returncode == 3, done.stderr
     told = done.stdout
-    assert "contradicted: The Eiffel Tower is 430 metres tall.[1] (" in told
+    assert "contradicted: The Eiffel Tower is 430 metres tall. (" in told
     assert "not covered: 430" in told
     assert "no citation; supported by [2]" in told
-    assert "completed in 1889.[1][3] (superfluous: [3])" in told
+    assert "completed in 1889. (superfluous: [3])" in told
     assert "no document [8]" in told
 
 

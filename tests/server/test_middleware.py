@@ -16,7 +16,7 @@ GONE: Message = {"type": "http.disconnect"}
 
 
 def scope(*headers: tuple[bytes, bytes]) -> Scope:
-    return {"type": "http", "path": "/", "headers": list(headers)}
+    return {"type": "http", "method": "GET", "path": "/", "headers": list(headers)}
 
 
 def receiving(messages: Sequence[Message], then: asyncio.Event | None = None) -> Receive:
