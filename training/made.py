@@ -2,8 +2,7 @@
 
 - `mismatched`: a claim beside the evidence of another row, which says nothing of it;
 - `misnumbered`: a supported claim with another digit;
-- `copied`: a sentence of the evidence itself, right and with another digit;
-- `removed`: a sentence of the evidence beside what is left of it.
+- `copied`: a sentence of the evidence itself, right and with another digit.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from proxy.text.sentences import sentence_spans
 from proxy.text.words import words
 from training.rows import TrainingRow
 
-Made = Literal["mismatched", "misnumbered", "copied", "removed"]
+Made = Literal["mismatched", "misnumbered", "copied"]
 
 _NEAREST_OF = 64
 """Other rows among which the nearest evidence is looked for."""
@@ -61,32 +60,16 @@ def _copied(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
         sentences = _claims_of(row.evidence)
         if not sentences:
             continue
-        sentence, _ = rng.choice(sentences)
+        sentence = rng.choice(sentences)
         yield _as(row, "copied", "supported", claim=sentence)
         if wrong := _with_another_digit(sentence, row.evidence, rng):
             yield _as(row, "copied-wrong", "contradicted", claim=wrong)
-
-
-def _removed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
-    """The sentence has something that the rest does not: a word or number of its own."""
-    for row in _first_of_each(rows):
-        sentences = _claims_of(row.evidence)
-        if not sentences:
-            continue
-        sentence, rest = rng.choice(sentences)
-        own = _keys(sentence)
-        if len(rest) >= _shortest(rest) and len(own - _keys(rest)) * 3 >= len(own):
-            yield _as(row, "removed", "unsupported", claim=sentence, evidence=rest)
-            kept = _claims_of(rest)
-            if kept:
-                yield _as(row, "kept", "supported", claim=rng.choice(kept)[0], evidence=rest)
 
 
 _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
     "mismatched": _mismatched,
     "misnumbered": _misnumbered,
     "copied": _copied,
-    "removed": _removed,
 }
 
 
@@ -106,17 +89,14 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset(key for word in words(text) if word.content for key in word.keys)
 
 
-def _shortest(text: str) -> int:
-    return _SHORTEST // 3 if _HAN.search(text) else _SHORTEST
-
-
-def _claims_of(evidence: str) -> list[tuple[str, str]]:
-    """Sentences that can be claims, each with what is left of the evidence."""
+def _claims_of(evidence: str) -> list[str]:
+    """Sentences of the evidence that can be claims."""
+    shortest = _SHORTEST // 3 if _HAN.search(evidence) else _SHORTEST
+    sentences = (evidence[start:end].strip() for start, end in sentence_spans(evidence))
     return [
-        (sentence, f"{evidence[:start].rstrip()} {evidence[end:].lstrip()}".strip())
-        for start, end in sentence_spans(evidence)
-        if _shortest(evidence) <= len(sentence := evidence[start:end].strip()) <= _LONGEST
-        and not _TITLE.match(sentence)
+        sentence
+        for sentence in sentences
+        if shortest <= len(sentence) <= _LONGEST and not _TITLE.match(sentence)
     ]
 
 

@@ -93,9 +93,6 @@ _SMALL_PLAN = (
     Source("contrast/zh.jsonl", _OWN, 500, start=0.05, made="copied"),
     Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="copied"),
     Source("train/summedits.jsonl", _APACHE, 500, start=0.05, made="copied"),
-    Source("contrast/zh.jsonl", _OWN, 500, start=0.05, made="removed"),
-    Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="removed"),
-    Source("contrast/en.jsonl", _OWN, 500, start=0.05, made="removed"),
 )
 """Both languages. What is nearest to citations is repeated, and begins when the head knows its task."""
 
@@ -123,8 +120,6 @@ _BASE_PLAN = (
     Source("train/fever_clean.jsonl", _FEVER, 800, start=0.05, made="misnumbered"),
     Source("train/summedits.jsonl", _APACHE, 800, start=0.05, made="copied"),
     Source("train/fever_clean.jsonl", _FEVER, 600, start=0.05, made="copied"),
-    Source("contrast/en.jsonl", _OWN, 700, start=0.05, made="removed"),
-    Source("train/fever_clean.jsonl", _FEVER, 600, start=0.05, made="removed"),
 )
 
 _CALIBRATION: Mapping[Language, tuple[Source, ...]] = {
