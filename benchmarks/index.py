@@ -18,12 +18,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sentence_transformers import SentenceTransformer
 
 from index_builder.documents import Document
 from index_builder.sources import documents
-from index_builder.vectors import OldVectors, write_vectors
+from index_builder.vectors import write_vectors
 from proxy.model_files import packaged_folder
 from proxy.retrieval.chunks import chunk
 from proxy.retrieval.encoder import SentenceTransformerEncoder
@@ -52,9 +51,8 @@ def speed(corpus: str, passages: int, rounds: int) -> dict[str, Any]:
 
 
 def _build_vectors(passages: Sequence[Passage], encoder: SentenceTransformerEncoder) -> None:
-    nothing = OldVectors({}, np.empty((0, encoder.dimension), np.float32))
     with tempfile.TemporaryDirectory() as folder, new_generation(Path(folder) / "index") as generation:
-        write_vectors(generation, passages, encoder, nothing, lambda done: None)
+        write_vectors(generation, passages, encoder, (), lambda done: None)
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 from evaluation.metrics import RESAMPLES
 from proxy.config.checker_settings import CheckerName
 from proxy.errors import ConfigError
 
+BUILTIN = "builtin"
+"""The checker `nli` as it comes, by the name that commands have for it."""
+
+
+def checker_named(name: str) -> CheckerName:
+    """The checker that an option names."""
+    return cast(CheckerName, "nli" if name == BUILTIN else name)
+
 
 def add_checker_arguments(parser: argparse.ArgumentParser) -> None:
     """Which checker, out of which settings, and how the figures come out."""
     parser.add_argument(
-        "--checker", choices=get_args(CheckerName), default="builtin", help="default: builtin"
+        "--checker",
+        choices=(BUILTIN, *get_args(CheckerName)),
+        default=BUILTIN,
+        help="default: builtin, which is the checker that is used without settings, at its default size",
     )
     parser.add_argument("--config", type=Path, help="settings; default: ./config.yaml where there is one")
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")

@@ -30,14 +30,13 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
-from evaluation.arguments import counted, writable_folder
+from evaluation.arguments import checker_named, counted, writable_folder
 from evaluation.cached_llm import CachedLLM, Meter
 from evaluation.measurement import progress
 from proxy.aio import together
 from proxy.cli import compose
 from proxy.cli.compose import endpoint
 from proxy.cli.compose_checkers import load_checkers
-from proxy.config.checker_settings import CheckerName
 from proxy.config.settings import Settings
 from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.errors import ConfigError
@@ -129,10 +128,11 @@ async def open_judge(
         return
     llm = settings.checker.llm.model_copy(update={"concurrency": options.concurrency})
     kept = {"cache_pairs": _KEPT_PAIRS, "cache_chars": _KEPT_CHARS, "llm": llm}
-    checkers = load_checkers(settings.checker.model_copy(update=kept), [options.checker])
+    named = checker_named(options.checker)
+    checkers = load_checkers(settings.checker.model_copy(update=kept), [named])
     try:
         by_name = checkers.over(asked.llm, asked.name) if asked else checkers.over()
-        yield Judge(by_name[options.checker], asked.meter if asked else None)
+        yield Judge(by_name[named], asked.meter if asked else None)
     finally:
         checkers.close()
 
@@ -175,13 +175,13 @@ def _key(variable: str | None, environ: Mapping[str, str]) -> SecretStr | None:
     return SecretStr(environ[variable])
 
 
-def open_checker(settings: Settings, name: CheckerName) -> AbstractAsyncContextManager[Checker]:
+def open_checker(settings: Settings, name: str) -> AbstractAsyncContextManager[Checker]:
     """The checker of that name as the settings describe it, but that no judgement is kept: all are measured.
 
     One that asks an LLM asks that of `checker.llm.model`, else the first upstream. Raises `ConfigError`.
     """
     unkept = settings.checker.model_copy(update={"cache_pairs": 0})
-    return compose.open_checker(settings.model_copy(update={"checker": unkept}), name)
+    return compose.open_checker(settings.model_copy(update={"checker": unkept}), checker_named(name))
 
 
 Item = TypeVar("Item")

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
+from index_builder.changes import expand_outside, fingerprint, settled, unchanged
 from index_builder.documents import BrokenDocument
-from index_builder.sources import Sources, documents, expand
-from index_builder.vectors import measure_threshold, old_vectors, sample_rows, write_vectors
+from index_builder.sources import Sources, documents
+from index_builder.unfinished import Journal
+from index_builder.vectors import (
+    old_vectors,
+    sample_claims,
+    sample_rows,
+    threshold_of,
+    write_vectors,
+)
 from proxy.errors import SourceError
 from proxy.protocols import Encoder
 from proxy.retrieval.chunks import WindowedEncoder, chunk, count_tokens, passage_tokens
 from proxy.retrieval.corpus import ENCODED, VECTOR, VECTORS
 from proxy.retrieval.generation import Generation, new_generation
-from proxy.retrieval.index_files import FORMAT, Manifest, map_array
+from proxy.retrieval.index_files import FORMAT, DenseIndex, Manifest, map_array
 from proxy.retrieval.lexical import postings_of, write_postings
 from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
+from proxy.retrieval.vector_index import kind_for, write_vector_index
 from proxy.text.sentences import SPLITTER
-from proxy.types import Passage
+from proxy.types import DenseChoice, Passage
 
-Stage = Literal["reading", "encoding", "indexing"]
+Stage = Literal["reading", "encoding", "dense", "indexing"]
 
 _KEPT_REPORTS = 1000
 
@@ -33,7 +42,7 @@ class Progress(Protocol):
     """Is called as a build advances."""
 
     def __call__(self, stage: Stage, done: int, total: int | None) -> None:
-        """`reading` counts documents, of unknown number; `encoding` and `indexing` count passages."""
+        """`reading` counts documents, of unknown number; the other stages count passages."""
         ...
 
 
@@ -54,6 +63,7 @@ class Report:
     broken: tuple[BrokenDocument, ...]
     broken_count: int
     threshold: float
+    dense: DenseIndex
     seconds: float
 
 
@@ -77,19 +87,23 @@ def build(
     *,
     encoder: WindowedEncoder,
     words: int = 100,
+    dense: DenseChoice = "auto",
     strict: bool = False,
     progress: Progress = silent,
 ) -> Report:
-    """Makes the index at `out`, or brings it up to date: a text in the old index is not encoded again.
+    """Makes the index at `out`, or brings it up to date: a text in the old index is not encoded again, and an
+    index of the same files, none of which has changed, stays as it is.
 
     The old index stays in place, whole, until the new one is complete and on disk. An error, Ctrl-C or a
-    power cut leaves it as it was. In memory are one document, one block of passages and the ids of all words.
+    power cut leaves it as it was; what had been encoded by then, the next build takes over. In memory are one
+    document, one block of passages, 16 bytes per passage, and the ids of all words.
 
     Args:
         sources: as in `index_builder.sources.expand`. Files inside `out` are left out.
         out: the index's folder.
         encoder: the one that will encode the queries.
         words: words per passage, about.
+        dense: how vectors will be searched; `auto` decides by their number (see `retrieval.vector_index`).
         strict: whether a document that can't be read ends the build.
         progress: called for every document and every block of passages.
 
@@ -98,15 +112,19 @@ def build(
         ConfigError: `out` can't be written to, or another build does.
     """
     start = time.monotonic()
-    expanded = _without(expand(sources), out)
+    expanded = expand_outside(sources, out)
+    # Before they are read, so that what is written meanwhile is read by the next build.
+    state = fingerprint(expanded) if settled(expanded) else ""
     tally = _Tally()
     with new_generation(out) as generation:
         max_tokens = passage_tokens(encoder)
+        if same := unchanged(out, state, encoder, words, max_tokens, dense):
+            return _report_of(same.manifest, expanded, start)
         passages = _passages(expanded, tally, words, max_tokens, strict, progress)
         count = write_passages(generation, passages)
         if not count:
             raise SourceError(_nothing(sources, tally))
-        reused, threshold = _write_searchable(generation, count, encoder, progress)
+        reused, threshold, searched = _write_searchable(generation, count, encoder, dense, progress)
         generation.commit(
             Manifest(
                 format=FORMAT,
@@ -125,6 +143,8 @@ def build(
                 broken=tally.broken_count,
                 tokens=tally.tokens,
                 files=generation.seal(),
+                dense=searched,
+                sources=state,
             )
         )
     return Report(
@@ -137,17 +157,26 @@ def build(
         broken=tuple(tally.broken),
         broken_count=tally.broken_count,
         threshold=threshold,
+        dense=searched,
         seconds=time.monotonic() - start,
     )
 
 
-def _without(sources: Sources, out: Path) -> Sources:
-    """`vouch index . --out index`, run again, must not read the passages of the first run."""
-    inside = out.resolve()
-    kept = tuple(
-        file for file in sources.files if not (file.path and file.path.resolve().is_relative_to(inside))
+def _report_of(made: Manifest, sources: Sources, start: float) -> Report:
+    """Of an index that a build would only make again."""
+    return Report(
+        documents=made.documents,
+        passages=made.passages,
+        reused=made.passages,
+        encoded=0,
+        tokens=made.tokens,
+        ignored=sources.ignored,
+        broken=(),
+        broken_count=0,
+        threshold=made.threshold,
+        dense=made.dense,
+        seconds=time.monotonic() - start,
     )
-    return replace(sources, files=kept)
 
 
 def _passages(
@@ -177,27 +206,33 @@ def _nothing(sources: Sequence[str], tally: _Tally) -> str:
 
 
 def _write_searchable(
-    generation: Generation, count: int, encoder: Encoder, progress: Progress
-) -> tuple[int, float]:
-    """Writes vectors and postings. Returns how many vectors were taken over, and the threshold."""
+    generation: Generation, count: int, encoder: Encoder, dense: DenseChoice, progress: Progress
+) -> tuple[int, float, DenseIndex]:
+    """Writes vectors, their index and postings. Returns how many vectors were taken over, the threshold, and
+    how vectors are searched."""
     old = old_vectors(generation.index, encoder)
     advance = partial(progress, "encoding", total=count)
-    reused = write_vectors(generation, _stored(generation), encoder, old, advance)
-    threshold = _threshold(generation, count, encoder)
+    with Journal(generation.index, encoder) as journal:
+        known = (old, journal.old)
+        reused = write_vectors(generation, _stored(generation), encoder, known, advance, journal)
+    vectors = map_array(generation.file(VECTORS), VECTOR, (count, encoder.dimension))
+    rows = sample_rows(count)
+    sample = _sample(generation, rows)
+    claims = sample_claims(sample, encoder)
+    threshold = threshold_of(sample, vectors[rows], claims)
+    advance = partial(progress, "dense", total=count)
+    searched = write_vector_index(generation, vectors, claims, kind_for(dense, count), advance)
     write_postings(generation, postings_of(_with_progress(generation, count, progress)))
-    return reused, threshold
+    return reused, threshold, searched
 
 
 def _stored(generation: Generation) -> Iterator[Passage]:
     return read_passages(generation.file(PASSAGES))
 
 
-def _threshold(generation: Generation, count: int, encoder: Encoder) -> float:
-    rows = sample_rows(count)
+def _sample(generation: Generation, rows: Sequence[int]) -> list[Passage]:
     wanted = set(rows)
-    sample = [passage for row, passage in enumerate(_stored(generation)) if row in wanted]
-    vectors = map_array(generation.file(VECTORS), VECTOR, (count, encoder.dimension))
-    return measure_threshold(sample, vectors[rows], encoder)
+    return [passage for row, passage in enumerate(_stored(generation)) if row in wanted]
 
 
 def _with_progress(generation: Generation, count: int, progress: Progress) -> Iterator[Passage]:

@@ -1,6 +1,7 @@
 """The vectors of an index that is being built, and the cosine that tells related text from random text.
 
-A vector is taken over from the index that is replaced where the text is the same, else encoded.
+A vector is taken over where the text was encoded before, for the index that is replaced or by a build that
+was killed (`journal`), else computed.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
@@ -24,8 +26,10 @@ from proxy.types import Passage, Vectors
 
 log = logging.getLogger(__name__)
 
+Digests = NDArray[np.uint8]
+
 DIGESTS = "digests.npy"
-_DIGEST_BYTES = 16
+DIGEST_BYTES = 16
 _BLOCK = 512
 
 SAMPLE = 256
@@ -36,17 +40,40 @@ _RANDOM_PERCENTILE = 99
 _OWN_PERCENTILE = 1
 
 
-@dataclass(frozen=True, slots=True)
 class OldVectors:
-    """What an earlier build encoded: the rows of `vectors` by the digest of their text."""
+    """What was encoded before, by the digests of the texts. Holds 16 bytes per text.
 
-    rows: dict[bytes, int]
-    vectors: Vectors
+    Args:
+        digests: of the texts, shape (texts, 16), bytes.
+        vectors: of the texts, shape (texts, dimension).
+    """
+
+    def __init__(self, digests: Digests, vectors: Vectors) -> None:
+        keys = _keys(digests)
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+        self._digests = digests
+        self.vectors = vectors
+
+    def rows(self, digests: Digests) -> NDArray[np.int64]:
+        """The rows of these texts' vectors, -1 for those of texts that were not encoded."""
+        if not len(self._keys):
+            return np.full(len(digests), -1, np.int64)
+        # Of texts that share the first half of their digests only one is found: the other is encoded again.
+        places = np.minimum(np.searchsorted(self._keys, _keys(digests)), len(self._keys) - 1)
+        rows = self._order[places]
+        same = (self._digests[rows] == digests).all(axis=1)
+        found: NDArray[np.int64] = np.where(same, rows, -1)
+        return found
+
+
+def _keys(digests: Digests) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(digests[:, :8]).view("<u8").ravel()
 
 
 def old_vectors(out: Path, encoder: Encoder) -> OldVectors:
     """The vectors of the index at `out`; none where there is no index or another encoder made it."""
-    nothing = OldVectors({}, np.empty((0, encoder.dimension), VECTOR))
+    nothing = OldVectors(np.empty((0, DIGEST_BYTES), "u1"), np.empty((0, encoder.dimension), VECTOR))
     if not (out / MANIFEST).exists():
         return nothing
     try:
@@ -54,20 +81,29 @@ def old_vectors(out: Path, encoder: Encoder) -> OldVectors:
         made = index.manifest
         if (made.encoder, made.dimension, made.encoded) != (encoder.name, encoder.dimension, ENCODED):
             return nothing
-        digests = map_array(index.file(DIGESTS), "u1", (made.passages, _DIGEST_BYTES))
+        digests = map_array(index.file(DIGESTS), "u1", (made.passages, DIGEST_BYTES))
         vectors = map_array(index.file(VECTORS), VECTOR, (made.passages, made.dimension))
     except BrokenIndexError as error:
         log.warning("All passages are encoded again, because of the old index: %s", error.message)
         return nothing
-    return OldVectors({digest.tobytes(): row for row, digest in enumerate(digests)}, vectors)
+    return OldVectors(digests, vectors)
+
+
+class Kept(Protocol):
+    """Where new vectors are kept as soon as they are known, in case the build is killed."""
+
+    def append(self, digests: Digests, vectors: Vectors) -> None:
+        """Keeps the vectors of the texts with these digests."""
+        ...
 
 
 def write_vectors(
     generation: Generation,
     passages: Iterable[Passage],
     encoder: Encoder,
-    old: OldVectors,
+    old: Sequence[OldVectors],
     progress: Callable[[int], None],
+    kept: Kept | None = None,
 ) -> int:
     """Writes a vector and a digest per passage, block by block. Returns how many vectors were taken over.
 
@@ -76,27 +112,39 @@ def write_vectors(
     reused = done = 0
     with (
         ArrayWriter(generation.file(VECTORS), VECTOR, (encoder.dimension,)) as vectors,
-        ArrayWriter(generation.file(DIGESTS), "u1", (_DIGEST_BYTES,)) as digests,
+        ArrayWriter(generation.file(DIGESTS), "u1", (DIGEST_BYTES,)) as digests,
     ):
         stream = iter(passages)
         while block := list(islice(stream, _BLOCK)):
             texts = [encoded_text(passage) for passage in block]
-            keys = [blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest() for text in texts]
-            reused += sum(key in old.rows for key in keys)
-            vectors.append(_vectors(texts, keys, encoder, old))
-            digests.append(np.frombuffer(b"".join(keys), "u1").reshape(-1, _DIGEST_BYTES))
+            keys = np.frombuffer(b"".join(map(_digest, texts)), "u1").reshape(-1, DIGEST_BYTES)
+            found, new = _known(keys, encoder.dimension, old)
+            if len(new):
+                found[new] = encoder.encode([texts[row] for row in new])
+                if kept is not None:
+                    kept.append(keys[new], found[new])
+            reused += len(block) - len(new)
+            vectors.append(found)
+            digests.append(keys)
             done += len(block)
             progress(done)
     return reused
 
 
-def _vectors(texts: Sequence[str], keys: Sequence[bytes], encoder: Encoder, old: OldVectors) -> Vectors:
-    known = [row for row, key in enumerate(keys) if key in old.rows]
-    new = [row for row, key in enumerate(keys) if key not in old.rows]
-    vectors = np.empty((len(texts), encoder.dimension), VECTOR)
-    vectors[known] = old.vectors[[old.rows[keys[row]] for row in known]]
-    vectors[new] = encoder.encode([texts[row] for row in new])
-    return vectors
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()
+
+
+def _known(digests: Digests, dimension: int, old: Sequence[OldVectors]) -> tuple[Vectors, NDArray[np.intp]]:
+    """The vectors of a block as far as they are known, and the rows of those that are not."""
+    vectors = np.empty((len(digests), dimension), VECTOR)
+    missing = np.ones(len(digests), bool)
+    for table in old:
+        rows = table.rows(digests)
+        here = missing & (rows >= 0)
+        vectors[here] = table.vectors[rows[here]]
+        missing &= ~here
+    return vectors, np.flatnonzero(missing)
 
 
 def sample_rows(passages: int) -> list[int]:
@@ -104,10 +152,20 @@ def sample_rows(passages: int) -> list[int]:
     return sorted(random.Random(passages).sample(range(passages), min(SAMPLE, passages)))
 
 
+def sample_claims(passages: Sequence[Passage], encoder: Encoder) -> Vectors:
+    """The vectors of texts that stand for claims: the last fifth of each passage."""
+    return encoder.encode([_claim(passage.text) for passage in passages])
+
+
 def measure_threshold(passages: Sequence[Passage], vectors: Vectors, encoder: Encoder) -> float:
+    """The `threshold_of` a random sample of passages, whose claims `encoder` has yet to encode."""
+    return threshold_of(passages, vectors, sample_claims(passages, encoder))
+
+
+def threshold_of(passages: Sequence[Passage], vectors: Vectors, claims: Vectors) -> float:
     """The cosine that 99% of random pairs of claim and passage stay under, lowered where true pairs do too.
 
-    The last fifth of a passage stands for a claim. The threshold is the lower of two figures: the 99th
+    The threshold is the lower of two figures: the 99th
     percentile of the claims' cosines to passages of other documents, and the 1st percentile of their cosines
     to their own passages. An encoder that does not know the corpus's language can't tell the two apart, and
     then little must be dropped. Over Wikipedia with all-MiniLM-L6-v2 the threshold is about 0.15 in English,
@@ -118,9 +176,8 @@ def measure_threshold(passages: Sequence[Passage], vectors: Vectors, encoder: En
     Args:
         passages: a random sample.
         vectors: of the passages, shape (passages, dimension).
-        encoder: the one that made them.
+        claims: their `sample_claims`, of the same shape.
     """
-    claims = encoder.encode([_claim(passage.text) for passage in passages])
     cosines = claims @ vectors.T
     threshold = float(np.percentile(np.diagonal(cosines), _OWN_PERCENTILE))
     documents = np.array([passage.document_id for passage in passages])

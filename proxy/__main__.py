@@ -22,12 +22,28 @@ from proxy.errors import RequestError, VouchError
 class CheckerChoice(StrEnum):
     """The values of `--checker`."""
 
-    BUILTIN = "builtin"
     NLI = "nli"
     LLM = "llm"
     CROSS_ENCODER = "cross_encoder"
     REPC = "repc"
     CASCADE = "cascade"
+
+
+class DenseOption(StrEnum):
+    """The values of `--dense`."""
+
+    AUTO = "auto"
+    EXACT = "exact"
+    IVF = "ivf"
+    HNSW = "hnsw"
+
+
+class ScopeChoice(StrEnum):
+    """The values of `vouch keys add --scope`."""
+
+    MODELS = "models"
+    METRICS = "metrics"
+    ADMIN = "admin"
 
 
 class LLMChoice(StrEnum):
@@ -58,7 +74,7 @@ ConfigOption = Annotated[
         help="The settings file. Default: $VOUCH_CONFIG, or else ./config.yaml if it exists.",
     ),
 ]
-CheckerOption = Annotated[CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")]
+CheckerOption = Annotated[CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")]
 IndexOption = Annotated[
     Path | None,
     typer.Option("--index", "-i", help="The folder that `vouch index` wrote to. Default: `index`."),
@@ -94,7 +110,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on. Default: 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 0 picks a free one. Default: 8000.")] = None,
     checker: Annotated[
-        CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")
+        CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")
     ] = None,
 ) -> None:
     """Serve `/v1/chat/completions` and the rest of the API.
@@ -140,6 +156,13 @@ def index_command(
         typer.Option(help="Hub id or folder of an encoder other than the packaged all-MiniLM-L6-v2."),
     ] = None,
     words: Annotated[int | None, typer.Option(help="Words per passage, about. Default: 100.")] = None,
+    dense: Annotated[
+        DenseOption | None,
+        typer.Option(
+            help="How vectors are searched: all of them, or by an index of FAISS. Default: auto, which is "
+            "exact up to 100,000 passages, else ivf."
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail when a document can't be read.")] = False,
 ) -> None:
     """Index documents, or update an index: only passages that changed are encoded again.
@@ -154,8 +177,36 @@ def index_command(
     """
     from proxy.cli import index as command
 
-    overrides = _sections(index=_given(path=out and str(out), words=words), encoder=_given(model=encoder))
+    overrides = _sections(
+        index=_given(path=out and str(out), words=words, dense=dense and str(dense)),
+        encoder=_given(model=encoder),
+    )
     command.run(sources, config, overrides, strict=strict)
+
+
+@app.command()
+def watch(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE...", show_default=False, help="As for `vouch index`, without `-`."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The folder to write the index to. Default: `index`.")
+    ] = None,
+    config: ConfigOption = None,
+    every: Annotated[
+        float, typer.Option(min=0.1, max=86400, help="Seconds between two looks at the sources.")
+    ] = 2.0,
+) -> None:
+    """Keep an index up to date: index the sources, and again whenever they change, until Ctrl-C.
+
+    Files are not read while they are being written. A build that fails leaves the index as it was.
+
+    Example: `vouch watch docs/ --out index`
+    """
+    from proxy.cli import watch as command
+
+    command.run(sources, config, _sections(index=_given(path=out and str(out))), every)
 
 
 @app.command()
@@ -167,7 +218,7 @@ def check(
     config: ConfigOption = None,
     question: Annotated[str, typer.Option("--question", "-q", help="The question that it answers.")] = "",
     checker: Annotated[
-        CheckerChoice | None, typer.Option(help="Which checker decides. Default: builtin.")
+        CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")
     ] = None,
     json: Annotated[
         bool,
@@ -252,6 +303,108 @@ def open_command(
     from proxy.cli import page as command
 
     command.run(config, _sections(server=_given(host=host, port=port)))
+
+
+@app.command()
+def audit(
+    path: Annotated[
+        Path | None, typer.Option(help="The audit record. Default: `audit.path` of the settings.")
+    ] = None,
+    config: ConfigOption = None,
+    request: Annotated[str | None, typer.Option(help="The id of the request (`x-request-id`).")] = None,
+    key: Annotated[str | None, typer.Option(help="The name of the key.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name.")] = None,
+    index: Annotated[str | None, typer.Option(help="The generation of the index.")] = None,
+    verdict: Annotated[
+        str | None, typer.Option(help="A claim of the answer has this verdict: `contradicted`, say.")
+    ] = None,
+    evidence: Annotated[
+        str | None, typer.Option(help="A claim was checked against the passage of this id.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(help="Question or answer has this text, if text is recorded (`audit.text`).")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="From this time on: `2026-11-23` or with `T20:15`.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Up to this time.")] = None,
+    last: Annotated[int | None, typer.Option(min=1, help="Only so many, the newest.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the records as they were written.")] = False,
+) -> None:
+    """Search the record of checked answers (`audit` in the settings), its rotated files too.
+
+    Examples:
+
+    - `vouch audit --verdict contradicted --since 2026-11-01`
+
+    - `vouch audit --request 3f2a… --json`
+    """
+    from proxy.cli import audit as command
+
+    wanted = {"request": request, "key": key, "model": model, "index": index, "verdict": verdict}
+    times = {"since": since, "until": until}
+    command.run(path, config, last, as_json=json, evidence=evidence, text=text, **wanted, **times)
+
+
+keys_app = typer.Typer(
+    name="keys",
+    no_args_is_help=True,
+    help="""
+Make, list and revoke the keys of clients, in a file that holds only their hashes (`server.key_file`).
+
+A running server reads the file again when it has changed.
+""",
+)
+app.add_typer(keys_app)
+
+KeyFileOption = Annotated[
+    Path | None, typer.Option("--file", "-f", help="The key file. Default: `server.key_file`.")
+]
+
+
+@keys_app.command("add")
+def keys_add(
+    name: Annotated[
+        str, typer.Argument(help="Whose key it is: the name in logs, metrics and audit records.")
+    ],
+    scope: Annotated[
+        list[ScopeChoice] | None,
+        typer.Option(help="What the key may use; can be given several times. Default: `models`."),
+    ] = None,
+    file: KeyFileOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a key, and print it this once.
+
+    Examples:
+
+    - `vouch keys add team-a --file keys.jsonl`
+
+    - `vouch keys add prometheus --scope metrics`
+    """
+    from proxy.cli import keys as command
+
+    command.add(name, [str(each) for each in scope or (ScopeChoice.MODELS,)], file, config)
+
+
+@keys_app.command("list")
+def keys_list(file: KeyFileOption = None, config: ConfigOption = None) -> None:
+    """Print name, scopes, date and the beginning of the hash of each key."""
+    from proxy.cli import keys as command
+
+    command.show(file, config)
+
+
+@keys_app.command("revoke")
+def keys_revoke(
+    name: Annotated[str, typer.Argument(help="The name of the key.")],
+    file: KeyFileOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Take a key away: a running server refuses it within seconds."""
+    from proxy.cli import keys as command
+
+    command.revoke(name, file, config)
 
 
 @app.command("config")

@@ -17,6 +17,23 @@ from proxy.errors import OverloadedError, RateLimitError, StoppingError
 T = TypeVar("T")
 
 
+MOST_STEPS = 400
+"""Steps of a request that its time line keeps apart; later ones are added to the last of their phase."""
+
+
+@dataclass(slots=True)
+class Step:
+    """A stretch of a request's time: its phase, when it began and ended, in seconds since the request came,
+    how many things it was about (claims, queries, pairs), and, of an upstream's stream, when the first chunk
+    came."""
+
+    phase: str
+    start: float
+    end: float
+    count: int = 0
+    first: float | None = None
+
+
 @dataclass(slots=True)
 class Asker:
     """Whom work is done for: one request, of one key. Its tasks, and theirs, share it by `ASKER`.
@@ -32,6 +49,8 @@ class Asker:
         model: the name of the model that it asks.
         phases: seconds spent in each phase (upstream, retrieval, checking, correction), added up.
         counts: what happened, by the name of the metric and its labels.
+        steps: what was done when, in the order in which it ended.
+        begun: when the request came, as `time.perf_counter` tells it.
     """
 
     key: str = ""
@@ -44,6 +63,19 @@ class Asker:
     model: str = ""
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    steps: list[Step] = field(default_factory=list)
+    begun: float = field(default_factory=time.perf_counter)
+
+    def note(self, phase: str, begun: float, count: int = 0, first: float | None = None) -> None:
+        """Puts a step that began at `begun` and ends now into the time line. Times are those of
+        `time.perf_counter`."""
+        end = time.perf_counter() - self.begun
+        came = None if first is None else first - self.begun
+        last = next((step for step in reversed(self.steps) if step.phase == phase), None)
+        if last is not None and len(self.steps) >= MOST_STEPS:
+            last.end, last.count = end, last.count + count
+        else:
+            self.steps.append(Step(phase, begun - self.begun, end, count, came))
 
 
 ASKER: ContextVar[Asker] = ContextVar("asker", default=Asker())  # noqa: B039
@@ -104,6 +136,7 @@ class Gate:
         key, begun = ASKER.get().key, time.perf_counter()
         await self._enter(key)
         ASKER.get().waited = time.perf_counter() - begun
+        ASKER.get().note("waiting", begun)
         try:
             yield
         finally:

@@ -29,6 +29,13 @@ class BrokenIndexError(VouchError):
     """The index is missing, broken, or was built with another encoder than the configured one."""
 
 
+class ReloadError(VouchError):
+    """The index was not loaded again; the one before is still served."""
+
+    status = 409
+    code = "index_not_reloaded"
+
+
 class SourceError(VouchError):
     """A source of the index builder can't be found or read at all."""
 

@@ -64,6 +64,11 @@ class Passages(Protocol):
         """The passage of that id, or None."""
         ...
 
+    def around(self, passage_id: str, count: int) -> tuple[Sequence[Passage], Sequence[Passage]]:
+        """Of the same document: at most `count` passages before that passage and as many after it, in the
+        document's order. None where there is no such passage."""
+        ...
+
     def __len__(self) -> int: ...
 
 

@@ -18,6 +18,8 @@ Vectors = NDArray[np.float32]
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 RetrievalMode = Literal["dense", "lexical", "hybrid"]
+DenseKind = Literal["exact", "ivf", "hnsw"]
+DenseChoice = Literal["auto", "exact", "ivf", "hnsw"]
 CitationStyle = Literal["brackets", "markdown", "none"]
 Granularity = Literal["sentence", "sub_sentence", "triplet"]
 Aggregation = Literal["strict", "soft", "major"]
@@ -37,6 +39,8 @@ CorrectionResult = Literal["helped", "not_better", "unreadable", "leaked", "time
 NoticePlace = Literal["none", "text", "event"]
 NLILabel = Literal["entailment", "neutral", "contradiction"]
 Precision = Literal["auto", "bf16", "fp32"]
+Size = Literal["small", "base"]
+"""The sizes of the checker `nli`."""
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 
 WARNING = " ⚠️"

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from index_builder.build import Report, build
+from proxy.cli.compose import Library
+from proxy.retrieval import open_corpus, search_thread
 from proxy.retrieval.chunks import WindowedEncoder
+from proxy.retrieval.index_files import open_index
 from tests.encoders import HashingEncoder
 
 ANIMALS = [
@@ -35,3 +38,9 @@ def build_index(
     out.parent.mkdir(parents=True, exist_ok=True)
     source = write_source(out.parent / f"{out.name}.jsonl", texts)
     return build([str(source)], out, encoder=encoder or HashingEncoder())
+
+
+def library_of(path: Path) -> Library:
+    """An index that the hashing encoder made, open: nothing has to be loaded."""
+    index = open_index(path)
+    return Library(open_corpus(index), HashingEncoder(), search_thread(), index.manifest.generation, path)

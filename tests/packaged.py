@@ -1,9 +1,11 @@
-"""The packaged encoder, loaded once for all tests."""
+"""The packaged encoder and checker, loaded once for all tests."""
 
 from __future__ import annotations
 
 from functools import cache
 
+from proxy.checkers.nli import NLIChecker, default_size
+from proxy.checkers.nli import packaged_checker as load_checker
 from proxy.retrieval.encoder import SentenceTransformerEncoder
 
 
@@ -11,3 +13,9 @@ from proxy.retrieval.encoder import SentenceTransformerEncoder
 def packaged_encoder() -> SentenceTransformerEncoder:
     """The packaged all-MiniLM-L6-v2."""
     return SentenceTransformerEncoder()
+
+
+@cache
+def packaged_checker() -> NLIChecker:
+    """The checker that serves without settings."""
+    return load_checker(default_size())

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from proxy.checkers.nli.weights import Size, packaged
+from proxy.checkers.nli.weights import packaged
 from proxy.errors import VouchError
 from proxy.model_files import use_device
-from proxy.types import DeviceName
+from proxy.types import DeviceName, Size
 from training.base_models import find_base
 from training.calibrate import calibrate
 from training.export import export

@@ -1,7 +1,7 @@
 """Turns a trained model's outputs into probabilities and verdicts, on rows that it has not learnt.
 
 Platt scaling (Platt 1999) of the log-odds of entailment, so that 0.5 is the threshold of `supported`; and the
-least share of contradiction that is precise enough to call a claim contradicted.
+least probability of contradiction that is precise enough to call a claim contradicted.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ PRECISION = 0.85
 _LEAST_CALLED = 10
 """Claims that must be called contradicted before their precision is believed."""
 _NEVER = 1.0
-_SHARES = np.arange(50, 100) / 100
-"""Shares that are tried: where contradiction is likelier than neutral, in hundredths."""
+_BOUNDS = np.arange(50, 100) / 100
+"""Probabilities that are tried, in hundredths."""
 _BATCH_PAIRS = 8
 
 
@@ -94,7 +94,7 @@ def unused_rows(sources: Sequence[Source], plan: Plan, data: Path, run: Run) -> 
 
 
 def calibration_of(rows: Sequence[Scored], language: Language) -> Calibration:
-    """The calibration with the least log loss of `supported`, and the least share of contradiction that
+    """The calibration with the least log loss of `supported`, and the least probability of contradiction that
     reaches the precision.
 
     Mismatched evidence is too easy for the first, but must not be called a contradiction.
@@ -113,27 +113,29 @@ def calibration_of(rows: Sequence[Scored], language: Language) -> Calibration:
     failing = [
         row for row in rows if scale * row.log_odds + bias < 0 and row.label != "not_supported"
     ]  # the log-odds of THRESHOLD are 0
-    shares = np.array([row.contradiction for row in failing], dtype=np.float64)
+    entailed = 1 / (1 + np.exp([-scale * row.log_odds - bias for row in failing]))
+    probabilities = np.array([row.contradiction for row in failing], dtype=np.float64) * (1 - entailed)
     contradicted = np.array([row.label == "contradicted" for row in failing], dtype=np.bool_)
     return Calibration(
         scale=round(scale, 4),
         bias=round(bias, 4),
         threshold=THRESHOLD,
-        contradiction=least_precise_share(shares, contradicted),
+        contradiction=least_precise(probabilities, contradicted),
     )
 
 
-def least_precise_share(
-    shares: NDArray[np.float64], contradicted: NDArray[np.bool_], precision: float = PRECISION
+def least_precise(
+    probabilities: NDArray[np.float64], contradicted: NDArray[np.bool_], precision: float = PRECISION
 ) -> float:
-    """The least share at which the claims called contradicted are so with that precision; 1 if there is none.
+    """The least probability at which the claims called contradicted are so with that precision; 1 if there is
+    none.
 
     Both arrays are of shape (n,), of claims that fail.
     """
-    for share in _SHARES:
-        called = contradicted[shares >= share]
+    for bound in _BOUNDS:
+        called = contradicted[probabilities >= bound]
         if len(called) >= _LEAST_CALLED and called.mean() >= precision:
-            return float(share)
+            return float(bound)
     return _NEVER
 
 
@@ -172,6 +174,6 @@ def _batches(pairs: Sequence[TokenPair]) -> Iterator[Sequence[TokenPair]]:
 
 def _outputs(model: NLIModel, reader: Reader, pairs: Sequence[TokenPair]) -> list[tuple[float, float]]:
     with torch.inference_mode():
-        logits, _ = model(batch_of(pairs, reader.special).to(device()))
+        logits = model(batch_of(pairs, reader.special).to(device()))
     shares = (logits[:, 1] - logits[:, 2]).sigmoid()
     return list(zip(log_odds(logits).tolist(), shares.tolist(), strict=True))

@@ -275,7 +275,7 @@ class _Trainer:
         """Forward and backward pass of a micro-batch, whose loss is its share of the step's."""
         labels, groups = batch.labels.to(self._device), batch.groups.to(self._device)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._half):
-            logits, _ = self._model(batch.pairs.to(self._device))
+            logits = self._model(batch.pairs.to(self._device))
         logits = logits.float()
         loss = label_loss(logits, labels).sum()
         ranking = ranking_loss(logits, labels, groups)

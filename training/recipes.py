@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proxy.checkers.nli.weights import MPNET, Size
-from proxy.types import Language
+from proxy.checkers.nli.weights import MPNET
+from proxy.types import Language, Size
 from training.training_data import Source
 
 
@@ -63,8 +63,8 @@ _MNLI, _FEVER, _PAWS, _MED = "MultiNLI (OANC, CC)", "CC BY-SA 3.0", "free for an
 
 _SMALL_PLAN = (
     Source("train/cad_nli.jsonl", _CAD, 4_000),
-    Source("train/mnli_clean.jsonl", _MNLI, 6_000),
-    Source("train/fever_clean.jsonl", _FEVER, 6_000),
+    Source("train/mnli_clean.jsonl", _MNLI, 4_000),
+    Source("train/fever_clean.jsonl", _FEVER, 4_000),
     Source("train/fm2_test.jsonl", _FM2, repeat=2),
     Source("train/check_covid.jsonl", _MIT),
     Source("train/scifact.jsonl", _SCIFACT),
@@ -78,10 +78,10 @@ _SMALL_PLAN = (
     Source("dev/attributionbench_dev.jsonl", _APACHE, repeat=2, unit=2, start=0.05),
     Source("dev/citecheck_dev.jsonl", _MIT, repeat=3, start=0.05),
     Source("train/uhgeval_zh.jsonl", _APACHE, 1_000, start=0.05),
-    Source("contrast/zh.jsonl", _OWN, repeat=4, start=0.05),
-    Source("contrast/en.jsonl", _OWN, repeat=2, start=0.05),
-    Source("generated/zh.jsonl", _OWN, 8_000, start=0.05),
-    Source("generated/en.jsonl", _OWN, 4_000, start=0.05),
+    Source("contrast/zh.jsonl", _OWN, repeat=3, start=0.05),
+    Source("contrast/en.jsonl", _OWN, start=0.05),
+    Source("generated/zh.jsonl", _OWN, 6_000, start=0.05),
+    Source("generated/en.jsonl", _OWN, 2_000, start=0.05),
     Source("contrast/zh.jsonl", _OWN, 1_200, start=0.05, made="mismatched"),
     Source("contrast/en.jsonl", _OWN, 600, start=0.05, made="mismatched"),
     Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="mismatched"),
@@ -110,7 +110,7 @@ _BASE_PLAN = (
     Source("train/defacto.jsonl", _MIT, 1_200, start=0.05),
     Source("train/bump.jsonl", _MIT, start=0.05),
     Source("dev/attributionbench_dev.jsonl", _APACHE, repeat=2, unit=2, start=0.05),
-    Source("contrast/en.jsonl", _OWN, repeat=3, start=0.05),
+    Source("contrast/en.jsonl", _OWN, repeat=2, start=0.05),
     Source("generated/en.jsonl", _OWN, 4_000, start=0.05),
     Source("contrast/en.jsonl", _OWN, 1_200, start=0.05, made="mismatched"),
     Source("dev/attributionbench_dev.jsonl", _APACHE, start=0.05, made="mismatched"),

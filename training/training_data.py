@@ -87,10 +87,12 @@ class Source:
 
 
 def read_source(source: Source, path: Path, part: Part) -> list[TrainingRow]:
-    """The rows of a file; of one that is shared between learning and measuring, those of the part."""
+    """The rows of a file that are for the part: a tenth of what people labelled is kept to calibrate on."""
     rows = list(read_lines(path, TrainingRow))
     if source.file in _SHARED:
         rows = [row for row in rows if part_of(row.evidence) == part]
+    elif source.file.startswith("train/"):
+        rows = [row for row in rows if (part_of(row.evidence) == "calibrate") == (part == "calibrate")]
     return made_rows(rows, source.made, Random(f"{source.file} {part}")) if source.made else rows
 
 

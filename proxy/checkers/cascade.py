@@ -1,17 +1,15 @@
-"""Several checkers as one: a cheap one decides the clear cases and the next one the rest, or each decides the
-claims of one language."""
+"""Several checkers as one: a cheap one decides the clear cases and the next one the rest."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from proxy.errors import CheckError
 from proxy.protocols import Checker
-from proxy.text.language import language_of
-from proxy.types import Judgement, Language, Pair, Usage, Verdict
+from proxy.types import Judgement, Pair, Usage, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -74,29 +72,3 @@ class LocalChecker(Checker, Protocol):
     def close(self) -> None:
         """Ends the threads."""
         ...
-
-
-class ByLanguage:
-    """Implements `protocols.Checker`: claims of each language are checked by a checker of their own."""
-
-    def __init__(self, checkers: Mapping[Language, LocalChecker]) -> None:
-        self._checkers = dict(checkers)
-
-    @property
-    def version(self) -> str:
-        """Those of all its checkers."""
-        return " ".join(f"{language}={checker.version}" for language, checker in self._checkers.items())
-
-    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
-        """One judgement per pair, in order. Raises what the checkers raise."""
-        of = [language_of(pair.claim) for pair in pairs]
-        judged: dict[Language, Iterator[Judgement]] = {}
-        for language, checker in self._checkers.items():
-            own = [pair for pair, spoken in zip(pairs, of, strict=True) if spoken == language]
-            judged[language] = iter(await checker.check(own) if own else ())
-        return [next(judged[language]) for language in of]
-
-    def close(self) -> None:
-        """Ends the threads of all its checkers."""
-        for checker in self._checkers.values():
-            checker.close()

@@ -92,7 +92,7 @@ def annotate(
     draft: str,
     findings: Sequence[Finding],
     style: CitationStyle,
-    url_of: Callable[[Passage], str],
+    url_of: Callable[[Evidence], str],
     numbers: Mapping[str, int] | None = None,
     warning: str = "",
 ) -> Annotated:
@@ -101,7 +101,8 @@ def annotate(
     References are numbered from 1 by first appearance. Documents in `numbers` (by id) keep the client's
     number instead, and all their passages are one reference. The markers of one claim are in ascending
     order. URLs and titles are unique and never empty, since some clients renumber repeated ones. `url_of`
-    gives the URL of a passage that has none a browser can open. `warning` is put behind nonfactual claims.
+    gives the URL of evidence whose passage has none that a browser can open. `warning` is put behind
+    nonfactual claims.
     """
     groups = dict(sorted(_numbered(findings, numbers or {}).items()))
     first = [evidence[0].passage for evidence in groups.values()]
@@ -169,12 +170,12 @@ def safe_url(url: str) -> str:
     return url if scheme in ("", "http", "https", "urn", "file", "ftp", "doi") else ""
 
 
-def _url(evidence: Evidence, url_of: Callable[[Passage], str]) -> str:
+def _url(evidence: Evidence, url_of: Callable[[Evidence], str]) -> str:
     """The passage's own url where a browser can open it and Markdown can hold it, opened at the evidence: at
     the page of a PDF file, else at the sentence (WICG, "Text Fragments")."""
     passage = evidence.passage
     if urlsplit(passage.url).scheme.lower() not in ("http", "https"):
-        return url_of(passage)
+        return url_of(evidence)
     url = quote(passage.url, safe="/:?#[]@!$&'*+,;=%~-._")
     parts = urlsplit(url)
     page = _PAGE.fullmatch(passage.section)

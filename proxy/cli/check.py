@@ -20,7 +20,7 @@ from proxy.errors import RequestError
 from proxy.openai_api.chat.response import Choice
 from proxy.openai_api.options import ResolvedOptions
 from proxy.openai_api.text_check import check_text
-from proxy.types import Json, Passage, Verdict
+from proxy.types import Evidence, Json, Verdict
 
 MAX_CHARACTERS = 10_000_000
 
@@ -66,8 +66,8 @@ async def check(parts: AppContext, settings: Settings, text: str, question: str)
     return checked.choice
 
 
-def _own_route(passage: Passage) -> str:
-    return f"/v1/references/{passage.id}"
+def _own_route(evidence: Evidence) -> str:
+    return f"/v1/references/{evidence.passage.id}"
 
 
 def show(console: Console, checked: Choice) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +18,7 @@ from proxy.config.presets import PRESETS
 from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
-from proxy.engine.app_context import TOKEN_LIMITS, AppContext, Model
+from proxy.engine.app_context import TOKEN_LIMITS, AppContext, IndexSource, Model
 from proxy.engine.delivery import contradiction
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker, Extractor, Retriever
@@ -29,6 +30,7 @@ from proxy.types import Granularity, RetrievalMode
 from proxy.upstream.budget import Budgeted
 from proxy.upstream.embedded.embedded_llm import DEMO, DESCRIPTIONS, EmbeddedLLM
 from proxy.upstream.endpoint import Endpoint, Relay
+from proxy.upstream.endpoint import Upstream as UpstreamClient
 from proxy.upstream.provider import make_upstream, missing_keys
 from proxy.upstream.retry import Retrying, RetryingRelay
 
@@ -44,6 +46,8 @@ class Library:
     thread: ThreadPoolExecutor
     generation: str = ""
     """Of the index."""
+    path: Path | None = None
+    """The folder of the index; None where it is not to be opened again."""
 
     def close(self) -> None:
         """Ends the thread."""
@@ -85,7 +89,8 @@ def silent(_said: str) -> None:
 def load_library(settings: Settings, say: Callable[[str], None] = silent) -> Library:
     """The configured index with its encoder. Raises `BrokenIndexError`, `ConfigError`."""
     say(f"Opening the index {settings.index.path} ...")
-    index = open_index(Path(settings.index.path))
+    path = Path(settings.index.path)
+    index = open_index(path)
     manifest = index.manifest
     say(f"  {manifest.documents:,} documents, {manifest.passages:,} passages, of {manifest.created[:10]}")
     say(f"Loading the encoder {settings.encoder.model} ...")
@@ -95,7 +100,7 @@ def load_library(settings: Settings, say: Callable[[str], None] = silent) -> Lib
     from proxy.retrieval.encoder import CachedEncoder
 
     corpus = open_corpus(index)
-    return Library(corpus, CachedEncoder(encoder), search_thread(), index.manifest.generation)
+    return Library(corpus, CachedEncoder(encoder), search_thread(), index.manifest.generation, path)
 
 
 def compose(settings: Settings, say: Callable[[str], None] = silent) -> AppContext:
@@ -107,13 +112,8 @@ def compose(settings: Settings, say: Callable[[str], None] = silent) -> AppConte
             _require_key(upstream)
     library = load_library(settings, say)
     say(f"Loading the checker {settings.checker.name} ...")
-    parts = make_parts(settings, library)
-
-    async def close() -> None:
-        await parts.close()
-        library.close()
-
-    return replace(parts, close=close)
+    backends = replace(make_backends(settings, library), threads=(library.thread,))
+    return backends.over(library.corpus, library.generation)
 
 
 def require_agreement(settings: Settings) -> None:
@@ -147,42 +147,110 @@ def require_agreement(settings: Settings) -> None:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """What outlives an index: clients of upstreams, checkers, encoder and threads.
+
+    It holds nothing of an index, so that one that was replaced is let go when the last request over it ends.
+    """
+
+    settings: Settings
+    encoder: WindowedEncoder
+    searching: ThreadPoolExecutor
+    path: Path | None
+    forwarders: Mapping[str, UpstreamClient]
+    checkers: Checkers
+    request_corpora: RequestCorpora
+    models: Mapping[str, Model] = field(default_factory=dict)
+    """Models that no index is part of, once they are made."""
+    threads: tuple[ThreadPoolExecutor, ...] = ()
+    """Those that end with the application."""
+
+    def over(self, corpus: Corpus, generation: str) -> AppContext:
+        """The application's components over an index."""
+        chosen = self.settings.retrieval.threshold
+        retrievers: dict[RetrievalMode, Retriever] = {
+            mode: retriever(
+                corpus,
+                self.encoder,
+                mode,
+                thread=self.searching,
+                threshold=None if chosen == "auto" else chosen,
+            )
+            for mode in MODES
+        }
+        models = make_models(self, retrievers[self.settings.retrieval.mode])
+        embedded = _embedded(self.settings)
+        lasting = {
+            name: model for name, model in models.items() if not embedded & _asked(self.settings, name)
+        }
+        next_time = replace(self, models=lasting)
+        return AppContext(
+            models,
+            retrievers,
+            corpus.passages,
+            partial(self.request_corpora.open, random_cosine=corpus.threshold),
+            self.close,
+            generation,
+            IndexSource(self.path, next_time.reopen) if self.path else None,
+        )
+
+    def reopen(self) -> AppContext:
+        """The components over the index as it is on disk now. Blocking. Raises `BrokenIndexError`."""
+        index = open_index(self.path or "")
+        index.require(self.encoder)
+        return self.over(open_corpus(index), index.manifest.generation)
+
+    async def close(self) -> None:
+        """Closes connections and ends threads."""
+        for forwarder in self.forwarders.values():
+            await forwarder.close()
+        self.checkers.close()
+        self.request_corpora.close()
+        for thread in self.threads:
+            thread.shutdown(wait=True, cancel_futures=True)
+
+
 def make_parts(settings: Settings, library: Library) -> AppContext:
-    """The parts over a library that is loaded; it stays its owner's to close."""
-    threshold = None if settings.retrieval.threshold == "auto" else settings.retrieval.threshold
-    request_corpora = RequestCorpora(
+    """The parts over a library that is loaded; its thread stays its owner's to end."""
+    return make_backends(settings, library).over(library.corpus, library.generation)
+
+
+def make_backends(settings: Settings, library: Library) -> Backends:
+    """What outlives the library's corpus."""
+    return Backends(
+        settings,
         library.encoder,
-        thread=library.thread,
-        words=settings.index.words,
-        random_cosine=library.corpus.threshold,
-        threshold=threshold,
-    )
-    retrievers: dict[RetrievalMode, Retriever] = {
-        mode: retriever(library.corpus, library.encoder, mode, thread=library.thread, threshold=threshold)
-        for mode in MODES
-    }
-    checkers = load_checkers(settings.checker)
-    models = make_models(settings, retrievers[settings.retrieval.mode], checkers)
-
-    async def close() -> None:
-        for model in models.values():
-            if model.forwarder is not None:
-                await model.forwarder.close()
-        checkers.close()
-        request_corpora.close()
-
-    return AppContext(
-        models, retrievers, library.corpus.passages, request_corpora.open, close, library.generation
+        library.thread,
+        library.path,
+        forwarders={
+            upstream.name: make_upstream(endpoint(upstream), upstream.client)
+            for upstream in settings.upstreams
+            if upstream.model not in DESCRIPTIONS
+        },
+        checkers=load_checkers(settings.checker),
+        request_corpora=RequestCorpora(
+            library.encoder,
+            thread=library.thread,
+            words=settings.index.words,
+            threshold=None if settings.retrieval.threshold == "auto" else settings.retrieval.threshold,
+        ),
     )
 
 
-def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> dict[str, Model]:
+def _embedded(settings: Settings) -> set[str]:
+    """The upstreams that answer from the index."""
+    return {upstream.name for upstream in settings.upstreams if upstream.model in DESCRIPTIONS}
+
+
+def _asked(settings: Settings, name: str) -> set[str]:
+    """The upstreams that a model asks: the one that writes, checks, and extracts."""
+    return {name, settings.checker.llm.model or name, settings.claims.extractor.model or name}
+
+
+def make_models(backends: Backends, corpus: Retriever) -> dict[str, Model]:
     """A model per upstream, in their order; the embedded ones answer from `corpus`."""
-    forwarders = {
-        upstream.name: make_upstream(endpoint(upstream), upstream.client)
-        for upstream in settings.upstreams
-        if upstream.model not in DESCRIPTIONS
-    }
+    settings, forwarders, checkers = backends.settings, backends.forwarders, backends.checkers
     llms: dict[str, LLM] = {
         upstream.name: Retrying(Budgeted(forwarders[upstream.name]), upstream.max_retries)
         if upstream.name in forwarders
@@ -192,7 +260,8 @@ def make_models(settings: Settings, corpus: Retriever, checkers: Checkers) -> di
     checking = {name: settings.checker.llm.model or name for name in llms}
     extracting = {name: settings.claims.extractor.model or name for name in llms}
     return {
-        upstream.name: Model(
+        upstream.name: backends.models.get(upstream.name)
+        or Model(
             name=upstream.name,
             llm=llms[upstream.name],
             checkers=checkers.over(llms[checking[upstream.name]], checking[upstream.name]),

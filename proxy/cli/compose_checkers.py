@@ -14,6 +14,7 @@ from proxy.config.checker_settings import NEEDED, CheckerName
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker
+from proxy.types import Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,16 @@ def load_checkers(settings: CheckerSettings, names: Sequence[CheckerName] | None
     return Checkers(settings, local, [checker.close for checker in made.values()])
 
 
+def nli_size(settings: CheckerSettings) -> Size:
+    """The size that reads English claims: with `auto` the large one where its base model is installed."""
+    from proxy.checkers.nli import default_size
+
+    options = settings.nli
+    if options.size != "auto":
+        return options.size
+    return "base" if options.base_model is not None else default_size()
+
+
 def batched(checker: Checker, settings: CheckerSettings) -> Checker:
     """The checker with the pairs of concurrent requests computed together, as configured."""
     return Batching(
@@ -110,26 +121,10 @@ def cached(checker: Checker, version: str, settings: CheckerSettings) -> Checker
     return Cached(checker, version, max_pairs=settings.cache_pairs, max_chars=settings.cache_chars)
 
 
-def _builtin(_: CheckerSettings) -> LocalChecker:
-    from proxy.checkers.builtin.builtin_checker import BuiltinChecker
-
-    return BuiltinChecker()
-
-
 def _nli(settings: CheckerSettings) -> LocalChecker:
-    from proxy.checkers.builtin.builtin_checker import BuiltinChecker
-    from proxy.checkers.cascade import ByLanguage
-    from proxy.checkers.nli import NLIChecker, available, load, packaged
+    from proxy.checkers.nli import packaged_checker
 
-    options = settings.nli
-    small = load(packaged("small")) if available("small") or options.size == "small" else None
-    large = options.size == "base" or (
-        options.size == "auto" and (options.base_model is not None or small is None or available("base"))
-    )
-    english = load(packaged("base"), options.base_model) if large or small is None else small
-    if small is not None:
-        return NLIChecker({"en": english, "zh": small})
-    return ByLanguage({"en": NLIChecker({"en": english}), "zh": BuiltinChecker()})
+    return packaged_checker(nli_size(settings), settings.nli.base_model)
 
 
 def _cross_encoder(settings: CheckerSettings) -> LocalChecker:
@@ -147,7 +142,6 @@ def _repc(settings: CheckerSettings) -> LocalChecker:
 _LOCAL: Mapping[CheckerName, Callable[[CheckerSettings], LocalChecker]] = {
     "cross_encoder": _cross_encoder,
     "repc": _repc,
-    "builtin": _builtin,
     "nli": _nli,
 }
 """In loading order: first those whose settings can be wrong."""

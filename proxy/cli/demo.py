@@ -96,13 +96,14 @@ def corpus() -> Path:
 
 
 @contextlib.contextmanager
-def server(index: Path, *options: str) -> Iterator[str]:
-    """`vouch serve` in a process of its own, on a free port. Yields its base URL."""
+def server(index: Path, *options: str, patience: float = START_SECONDS) -> Iterator[str]:
+    """`vouch serve` in a process of its own, on a free port. Yields its base URL. Raises `DemoError` where it
+    is not up after `patience` seconds."""
     command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", "0", *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("VOUCH_")}
     environment |= {"COLUMNS": "200", "VOUCH_SERVER__LOG_LEVEL": "warning"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=index, env=environment) as process:
-        alarm = threading.Timer(START_SECONDS, process.kill)
+        alarm = threading.Timer(patience, process.kill)
         alarm.start()
         try:
             try:

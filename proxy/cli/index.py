@@ -8,59 +8,50 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from index_builder.build import Report, Stage, build
+from index_builder.build import Report, build
 from index_builder.sources import expand, shortened
 from proxy.cli.compose import make_encoder, use_runtime
+from proxy.cli.progress import shown
 from proxy.config.load import load
+from proxy.config.settings import Settings
+from proxy.retrieval.chunks import WindowedEncoder
 
 SHOWN = 20
 """Broken documents that are named; the others are counted."""
 
 
-class Bars:
-    """A build's progress as bars with rate and time left, one per stage."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._tasks: dict[Stage, TaskID] = {}
-
-    def __call__(self, stage: Stage, done: int, total: int | None) -> None:
-        """Implements `index_builder.build.Progress`."""
-        if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(stage, total=total, rate="")
-        task = self._progress.tasks[self._tasks[stage]]
-        rate = f"{task.speed:,.0f}/s" if task.speed else ""
-        self._progress.update(task.id, completed=done, total=total, rate=rate)
-
-
 def run(sources: Sequence[str], config: Path | None, overrides: dict[str, Any], strict: bool) -> None:
     """Builds, and says what came of it."""
     settings = load(config, overrides)
-    logging.getLogger("pypdf").setLevel(logging.ERROR)
-    console = Console(highlight=False, soft_wrap=True)
     expand(sources)  # a wrong path is known before the encoder loads
+    encoder = load_encoder(settings)
+    report = build_index(sources, settings, encoder, strict=strict)
+    show(Console(highlight=False, soft_wrap=True), report, settings.index.path)
+
+
+def load_encoder(settings: Settings) -> WindowedEncoder:
+    """The encoder, and what else a build needs of the process. Raises `ConfigError`."""
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
     use_runtime(settings.runtime)
-    encoder = make_encoder(settings.encoder)
-    columns = (
-        TextColumn("{task.description:>9}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        report = build(
+    return make_encoder(settings.encoder)
+
+
+def build_index(
+    sources: Sequence[str], settings: Settings, encoder: WindowedEncoder, *, strict: bool = False
+) -> Report:
+    """One build as the settings say, its progress shown on standard error."""
+    with shown() as progress:
+        return build(
             sources,
             Path(settings.index.path),
             encoder=encoder,
             words=settings.index.words,
+            dense=settings.index.dense,
             strict=strict,
-            progress=Bars(progress),
+            progress=progress,
         )
-    show(console, report, settings.index.path)
 
 
 def show(console: Console, report: Report, path: str) -> None:
@@ -79,4 +70,9 @@ def show(console: Console, report: Report, path: str) -> None:
         f"{report.documents:,} documents, {report.passages:,} passages: {report.encoded:,} encoded, "
         f"{report.reused:,} reused, in {report.seconds:.1f} s"
     )
+    if report.dense.kind != "exact":
+        console.print(
+            f"Vectors are searched by {report.dense.kind}, which found "
+            f"{100 * report.dense.recall:.1f}% of the first ten passages of an exact scan"
+        )
     console.print(f"The index is at {path}")

@@ -57,7 +57,7 @@ def loopback_warning(server: Server) -> str:
             "The links to references in replies lead each client to its own machine. "
             "Set it to an address that clients reach."
         )
-    if _is_loopback(server.host) and server.api_keys:
+    if _is_loopback(server.host) and server.has_keys:
         return (
             f"server.public_url is not set, and the server listens on {server.host}. "
             "If clients come through another server, the links to references in replies may lead them to "

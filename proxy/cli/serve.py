@@ -7,7 +7,11 @@ import gc
 import ipaddress
 import logging
 import math
+import os
+import signal
 import socket
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +32,7 @@ from proxy.config.settings import Server, Settings, Upstream
 from proxy.errors import ConfigError
 from proxy.server.app import create_app
 from proxy.server.connections import bounded
+from proxy.server.reload import Reloader
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +58,22 @@ class VouchServer(uvicorn.Server):
             )
         )
         self._ending: Ending = app.state.ending
+        self._reloader: Reloader = app.state.reloader
+        self._on_terminal = _on_terminal()
         self._server = server
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listens to connections, and to SIGHUP."""
+        await super().startup(sockets)
+        if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hang_up)
+
+    def _hang_up(self) -> None:
+        """Loads the index again, unless the signal means that the terminal was closed."""
+        if self._on_terminal and not _on_terminal():
+            self.should_exit = True
+        else:
+            self._reloader.soon()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends: not ready, not listening, what is under way to its end or cut off."""
@@ -81,16 +101,17 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
         console.print(Text(line, "dim"))
 
     with _listen(settings.server) as listener:
-        parts = compose(settings, say)
+        app = create_app(compose(settings, say), settings)
         host, port = listener.getsockname()[:2]
-        for line in (f"Vouch serves over {len(parts.passages):,} passages:", *plans(settings)):
+        count = len(app.state.reloader.context.passages)
+        for line in (f"Vouch serves over {count:,} passages:", *plans(settings)):
             console.print(Text(line))
         console.print(Text(f"Listening on http://{f'[{host}]' if ':' in host else host}:{port}/v1"))
         if settings.web.enabled:
             console.print(Text(f"A page for browsers is at {base_address(host, port)}/"))
         if warning := loopback_warning(settings.server):
             log.warning(warning)
-        server = VouchServer(create_app(parts, settings), settings.server)
+        server = VouchServer(app, settings.server)
         # What is loaded by now stays: going through it would hold up all chats for half a second each time.
         gc.collect()
         gc.freeze()
@@ -99,6 +120,10 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
         except KeyboardInterrupt:
             console.print("Goodbye.")
             raise
+
+
+def _on_terminal() -> bool:
+    return sys.stdin is not None and not sys.stdin.closed and os.isatty(0)
 
 
 def plans(settings: Settings) -> Iterator[str]:
@@ -110,13 +135,15 @@ def plans(settings: Settings) -> Iterator[str]:
     if changed := list(_changed(settings)):
         yield f"    but {', '.join(changed)}"
     yield f"  checker {settings.checker.name}"
-    keys, host = len(settings.server.api_keys), settings.server.host
-    if keys:
-        yield f"  clients need a key, one of {keys} in server.api_keys"
-    elif _is_loopback(host):
+    server = settings.server
+    if server.has_keys:
+        places = [f"{len(server.api_keys)} in server.api_keys"] if server.api_keys else []
+        places += [f"those in {server.key_file}"] if server.key_file else []
+        yield f"  clients need a key, one of {' or '.join(places)}"
+    elif _is_loopback(server.host):
         yield "  clients need no key; only this machine can reach the server"
     else:
-        yield f"  clients need no key, and whoever reaches {host} can call it (server.keyless)"
+        yield f"  clients need no key, and whoever reaches {server.host} can call it (server.keyless)"
 
 
 def _where(upstream: Upstream) -> str:
@@ -143,12 +170,12 @@ def _changed(settings: Settings) -> Iterator[str]:
 def require_keys(server: Server) -> None:
     """Raises `ConfigError` where other machines could reach a server that has no keys, unless that is
     wanted."""
-    if server.api_keys or server.keyless or _is_loopback(server.host):
+    if server.has_keys or server.keyless or _is_loopback(server.host):
         return
     raise ConfigError(
         f"server.host {server.host} can be reached from other machines, and there are no keys: anyone there "
-        "could use your upstream's. Set server.api_keys, or server.keyless: true if something else guards "
-        "the server.",
+        "could use your upstream's. Set server.api_keys or server.key_file, or server.keyless: true if "
+        "something else guards the server.",
         param="server.host",
     )
 

@@ -16,10 +16,10 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
-CheckerName = Literal["builtin", "nli", "llm", "cross_encoder", "repc", "cascade"]
-LOCAL_CHECKERS: frozenset[CheckerName] = frozenset({"builtin", "nli", "cross_encoder", "repc"})
+CheckerName = Literal["nli", "llm", "cross_encoder", "repc", "cascade"]
+LOCAL_CHECKERS: frozenset[CheckerName] = frozenset({"nli", "cross_encoder", "repc"})
 """Those that compute in this process: a check costs no round trip."""
-StepName = Literal["builtin", "nli", "llm", "cross_encoder", "repc"]
+StepName = Literal["nli", "llm", "cross_encoder", "repc"]
 
 
 class LLMChecker(Section):
@@ -113,7 +113,7 @@ class CascadeChecker(Section):
 class Checker(Section):
     """`checker`: which checker decides, and the settings of each."""
 
-    name: CheckerName = "builtin"
+    name: CheckerName = "nli"
     cache_pairs: int = Field(10_000, ge=0)
     cache_chars: int = Field(20_000_000, ge=0)
     cache_llm: bool = False
@@ -128,11 +128,9 @@ class Checker(Section):
 
     @property
     def configured(self) -> tuple[CheckerName, ...]:
-        """The checkers that can be used: `builtin` and `llm` need no settings, `nli` must be
-        named, the others need theirs."""
+        """The checkers that can be used: `nli` and `llm` need no settings, the others need theirs."""
         given = {
-            "builtin": True,
-            "nli": "nli" in (self.name, *(step.name for step in self.cascade.steps)),
+            "nli": True,
             "llm": True,
             "cross_encoder": self.cross_encoder.model is not None,
             "repc": self.repc.model is not None,

@@ -14,6 +14,7 @@ from proxy.types import (
     Aggregation,
     CitationStyle,
     Correction,
+    DenseChoice,
     DeviceName,
     EvidenceSource,
     Granularity,
@@ -38,13 +39,17 @@ def _address(value: str | None) -> str | None:
 Address = Annotated[str | None, AfterValidator(_address)]
 
 
+KeyScope = Literal["models", "metrics", "admin"]
+"""What a key may be for: everything under `/v1/`, `/metrics`, everything under `/admin/`."""
+
+
 class ApiKey(Section):
     """A key of a client, in the clear or as its SHA-256, with a name for logs and metrics."""
 
     key: SecretStr | None = None
     sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
     name: str = Field("", max_length=64)
-    scopes: tuple[Literal["models", "metrics", "admin"], ...] = ("models",)
+    scopes: tuple[KeyScope, ...] = ("models",)
 
     @model_validator(mode="before")
     @classmethod
@@ -75,6 +80,15 @@ class Log(Section):
     format: Literal["text", "json"] = "text"
 
 
+class Audit(Section):
+    """The record of what was answered, and with which verdicts."""
+
+    path: str | None = None
+    max_bytes: int = Field(100_000_000, ge=10_000)
+    keep: int = Field(10, ge=0)
+    text: bool = False
+
+
 class Server(Section):
     """Where the proxy listens, who may call it, and its limits."""
 
@@ -82,6 +96,9 @@ class Server(Section):
     port: int = Field(8000, ge=0, le=65535)
     public_url: Address = None
     api_keys: tuple[ApiKey, ...] = ()
+    key_file: str | None = None
+    link_secret: SecretStr | None = Field(None, min_length=32)
+    link_lifetime: float = Field(2_592_000.0, ge=0, le=31_536_000)
     keyless: bool = False
     hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
@@ -99,6 +116,11 @@ class Server(Section):
     drain: float = Field(30.0, ge=0)
     drain_delay: float = Field(0.0, ge=0)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether clients need a key."""
+        return bool(self.api_keys) or self.key_file is not None
 
 
 class Web(Section):
@@ -137,7 +159,9 @@ class Index(Section):
     """Where the index of the documents is, and how it is built."""
 
     path: str = "index"
+    watch: float = Field(5.0, ge=0)
     words: int = Field(100, ge=20, le=1000)
+    dense: DenseChoice = "auto"
 
 
 class Encoder(Section):
@@ -233,6 +257,7 @@ class Settings(Section):
     limits: Limits = Limits()
     metrics: Metrics = Metrics()
     log: Log = Log()
+    audit: Audit = Audit()
     upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
     index: Index = Index()
     encoder: Encoder = Encoder()

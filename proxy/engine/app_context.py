@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from proxy.protocols import LLM, Checker, Extractor, Passages, Retriever
 from proxy.retrieval.request_corpus import RequestCorpus
@@ -53,6 +54,20 @@ class AppContext:
     close: Callable[[], Awaitable[None]]
     generation: str = ""
     """The generation of the index; empty where there is none on disk."""
+    source: IndexSource | None = None
+    """Where the next generation comes from; None where the index is not read from a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSource:
+    """The folder of the index, and how it is opened anew when it was rebuilt.
+
+    `reopen` blocks, reads all files of the index, and gives the components over it; those that know nothing
+    of the index are the same as before. Raises `BrokenIndexError`.
+    """
+
+    path: Path
+    reopen: Callable[[], AppContext]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from proxy.aio import together
+from proxy.aio import ASKER, together
 from proxy.citations.history import nothing_left
 from proxy.correction import continuation, reprompt, rewrite, single
 from proxy.correction.leaks import Asked, Fault, asked_with, fault, without_preamble
@@ -234,7 +234,9 @@ def _all_failed(attempt: Attempt) -> bool:
 
 
 def report(step: CorrectionStep) -> None:
-    """Logs a step; one without an answer to check is a warning."""
+    """Logs a step that has just ended; one without an answer to check is a warning. Puts it into the time
+    line."""
+    ASKER.get().note("correction", time.perf_counter() - step.seconds, step.claims)
     level = logging.INFO if step.result in _GOES_ON else logging.WARNING
     why = f" ({step.detail})" if step.detail else ""
     log.log(

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proxy.aio import Step
 from proxy.citations.place import Annotated, Located, annotate
 from proxy.types import (
     Aggregation,
     CitationStyle,
     Correction,
+    Evidence,
     Finding,
     Json,
     NoticePlace,
     OnUnsupported,
     Outcome,
-    Passage,
     Reply,
     ReplyChunk,
     StreamMode,
@@ -26,8 +27,8 @@ from proxy.types import (
 )
 
 
-def _own_url(passage: Passage) -> str:
-    return passage.url
+def _own_url(evidence: Evidence) -> str:
+    return evidence.passage.url
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Rendering:
     """How a checked reply is shown to a client.
 
     Attributes:
-        url_of: the URL of a passage that has none of its own.
+        url_of: the URL of evidence whose passage has none of its own.
         style: how citation markers are written.
         numbers: the numbers that the client gave its documents, by document id.
         warning: the warning marker behind a claim that failed; empty for none.
@@ -44,7 +45,7 @@ class Rendering:
         aggregation: how the verdicts of a reply's claims are combined into one.
     """
 
-    url_of: Callable[[Passage], str] = _own_url
+    url_of: Callable[[Evidence], str] = _own_url
     style: CitationStyle = "brackets"
     numbers: Mapping[str, int] = field(default_factory=dict)
     warning: str = ""
@@ -103,6 +104,8 @@ class Answer:
     outcomes: tuple[Outcome, ...] = ()
     rendering: Rendering = field(default_factory=Rendering)
     """How the outcomes are shown."""
+    timeline: tuple[Step, ...] = ()
+    """What was done when, where the request asks for it."""
 
     @property
     def writing(self) -> Usage:
@@ -134,7 +137,7 @@ class DeliveryPolicy:
         prefill: whether the upstream continues an unfinished assistant message.
         fail_closed: whether a reply that could not be checked is an error instead.
         progress: whether a buffered stream reports how many claims are checked, and one that is sent sentence
-            by sentence the verdicts of each piece.
+            by sentence the verdicts of each piece; the answer then has its time line.
         max_reply_bytes: a larger reply is an error.
     """
 

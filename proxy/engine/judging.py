@@ -30,6 +30,9 @@ _LINE = re.compile(r"[^\n]*\S[^\n]*")
 
 MARGIN = 0.2
 """A supporting passage is cited if its score is at most this much below the best one."""
+JOINTLY = 0.7
+"""The least score with which passages support a claim together: a name in the one may be taken for the
+subject of the other."""
 
 
 def with_quotes(finding: Finding) -> Finding:
@@ -113,7 +116,7 @@ def carried_together(
     supporting = [
         (judgement.score, group)
         for group, judgement in zip(groups, judgements, strict=True)
-        if judgement.verdict is Verdict.SUPPORTED
+        if judgement.verdict is Verdict.SUPPORTED and judgement.score >= JOINTLY
     ]
     if not supporting:
         return finding

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from proxy.aio import together
+from proxy.aio import ASKER, together
 from proxy.claims.context import contexts, needs_context, query
 from proxy.engine import judging
 from proxy.engine.judging import combined
@@ -113,6 +114,7 @@ class Verifier:
         findings: dict[Claim, Finding] = {}
         prepared: list[_PreparedClaim] = []
         errors: list[str] = []
+        begun = time.perf_counter()
         try:
             async with asyncio.timeout_at(until):
                 prepared += await self._taken_apart(claims, question, prior_claims)
@@ -121,6 +123,8 @@ class Verifier:
             errors.append("the deadline passed")
         except RetrievalError as error:
             errors.append(error.message)
+        if claims:
+            ASKER.get().note("claims", begun, len(claims))
         errors += [item.extraction.error for item in prepared if item.extraction.error]
         in_order = tuple(findings.get(claim) or judging.unchecked(claim) for claim in claims)
         errors += judging.failures(in_order)

@@ -25,11 +25,11 @@ from proxy.types import (
     Aggregation,
     CitationStyle,
     Correction,
+    Evidence,
     EvidenceSource,
     Granularity,
     NoticePlace,
     OnUnsupported,
-    Passage,
     PresetName,
     ProfileName,
     RegenerationMode,
@@ -259,7 +259,7 @@ class ResolvedOptions:
         )
 
     def rendering(
-        self, sources: Sources, url_of: Callable[[Passage], str], *, stream: bool = False
+        self, sources: Sources, url_of: Callable[[Evidence], str], *, stream: bool = False
     ) -> Rendering:
         """How the reply is shown. In a stream, a client with status events gets the notice as one."""
         place: NoticePlace = "event" if stream and self.profile.status is not None else "text"

@@ -74,10 +74,22 @@ def _source(reference: Json) -> Json:
     title, url = reference["title"], reference["url"]
     return {
         "source": {"id": url, "name": title, "url": url},
-        "document": [reference["text"]],
-        "metadata": [{"source": url, "name": title, "source_url": url}],
+        "document": [_with_bold_quote(reference["text"], reference["quote"])],
+        # without `external` it lists the address in place of the name
+        "metadata": [{"source": url, "name": title, "source_url": url, "external": True}],
         "distances": [reference["score"]],
     }
+
+
+def _with_bold_quote(text: str, quote: str) -> str:
+    """The passage as Markdown with the evidence sentence in bold, as Open WebUI shows it. Only where a bold
+    piece can begin and end: between spaces, in one line and without asterisks (CommonMark, section 6.2)."""
+    start = text.find(quote)
+    end = start + len(quote)
+    spaced = text[max(0, start - 1) : start].strip() == "" and text[end : end + 1].strip() == ""
+    if start < 0 or not spaced or quote != quote.strip() or quote in ("", text) or set(quote) & set("*\n"):
+        return text
+    return f"{text[:start]}**{quote}**{text[end:]}"
 
 
 def _opens(url: str) -> bool:

@@ -19,11 +19,11 @@ from proxy.types import (
     Aggregation,
     CitationStyle,
     Draft,
+    Evidence,
     EvidenceSource,
     Granularity,
     Json,
     Outcome,
-    Passage,
     RetrievalMode,
     UpstreamCitations,
     Usage,
@@ -111,7 +111,7 @@ async def check_text(
     model: Model,
     options: ResolvedOptions,
     sources: Sources,
-    url_of: Callable[[Passage], str],
+    url_of: Callable[[Evidence], str],
 ) -> CheckedText:
     """The text as it would be returned, were it an upstream's reply; there is nobody to re-prompt.
 

@@ -16,6 +16,7 @@ from proxy.retrieval.index_files import EncodedText, Index, map_array
 from proxy.retrieval.lexical import Postings, open_postings, postings_of
 from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages
 from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking, Ranking
+from proxy.retrieval.vector_index import ExactScan, VectorIndex, open_vector_index
 from proxy.types import Evidence, Passage, RetrievalMode, Vectors
 
 VECTORS = "vectors.npy"
@@ -33,11 +34,12 @@ WikiRetr fell from 96.2 to 95.3 (GPT-3) and from 92.4 to 90.9 (GPT-4)."""
 class Corpus:
     """All that a retriever needs; row i of `vectors` and of `postings` is `passages.passage(i)`.
 
-    `threshold` is the cosine under which a passage is taken for a random one.
+    `nearest` searches the vectors. `threshold` is the cosine under which a passage is taken for a random one.
     """
 
     passages: PassageTable
     vectors: Vectors
+    nearest: VectorIndex
     postings: Postings
     threshold: float
 
@@ -50,7 +52,8 @@ def open_corpus(index: Index) -> Corpus:
     """
     manifest = index.manifest
     vectors = map_array(index.file(VECTORS), VECTOR, (manifest.passages, manifest.dimension))
-    return Corpus(StoredPassages(index), vectors, open_postings(index), manifest.threshold)
+    nearest = open_vector_index(index, vectors)
+    return Corpus(StoredPassages(index), vectors, nearest, open_postings(index), manifest.threshold)
 
 
 def hold_corpus(passages: Sequence[Passage], encoder: Encoder, threshold: float) -> Corpus:
@@ -58,7 +61,7 @@ def hold_corpus(passages: Sequence[Passage], encoder: Encoder, threshold: float)
     texts = [encoded_text(passage) for passage in passages]
     starts = range(0, max(1, len(texts)), _BLOCK)
     vectors = np.concatenate([encoder.encode(texts[start : start + _BLOCK]) for start in starts])
-    return Corpus(HeldPassages(passages), vectors, postings_of(passages), threshold)
+    return Corpus(HeldPassages(passages), vectors, ExactScan(vectors), postings_of(passages), threshold)
 
 
 def encoded_text(passage: Passage) -> str:
@@ -129,7 +132,8 @@ def retriever(
         threshold: the cosine under which a passage is dropped, except the first; None is the corpus's own. A
             lexical search has no cosine and drops none.
     """
-    dense = DenseRanking(corpus.vectors, encoder, corpus.threshold if threshold is None else threshold)
+    limit = corpus.threshold if threshold is None else threshold
+    dense = DenseRanking(corpus.vectors, encoder, limit, corpus.nearest)
     lexical = LexicalRanking(corpus.postings)
     rankings: dict[RetrievalMode, Ranking] = {
         "dense": dense,

@@ -18,6 +18,9 @@ from pathlib import Path
 from proxy.errors import ConfigError
 from proxy.retrieval.index_files import MANIFEST, DataFile, Manifest, checksum
 
+JOURNAL = ".vouch-encoded"
+"""The folder of what an unfinished build has encoded (see `index_builder.unfinished`)."""
+
 _LOCK = ".vouch-lock"
 _TEMPORARY = f"{MANIFEST}.tmp"
 _PREFIX = "generation-"
@@ -45,7 +48,7 @@ class Generation:
         return sealed
 
     def commit(self, manifest: Manifest) -> None:
-        """Makes this the index, then removes the generations that the manifest does not name."""
+        """Makes this the index, then removes the other generations, and the journal."""
         temporary = self.index / _TEMPORARY
         with temporary.open("w", encoding="utf-8") as file:
             json.dump(asdict(manifest), file, ensure_ascii=False, indent=1)
@@ -60,8 +63,8 @@ class Generation:
 def new_generation(out: Path) -> Iterator[Generation]:
     """A fresh generation of the index at `out`, for one build at a time.
 
-    Without `commit` (an error, Ctrl-C) its files are removed. What a killed build leaves behind is removed by
-    the next build that commits.
+    Without `commit` (an error, Ctrl-C) its files are removed, but not the journal. What a killed build leaves
+    behind is removed by the next build that commits.
 
     Raises:
         ConfigError: `out` can't be an index's folder, another build is writing to it, or the disk is full.
@@ -80,7 +83,7 @@ def new_generation(out: Path) -> Iterator[Generation]:
                     shutil.rmtree(folder)
                     (out / _TEMPORARY).unlink(missing_ok=True)
     finally:
-        if created and not (out / MANIFEST).exists():
+        if created and not (out / MANIFEST).exists() and not (out / JOURNAL).exists():
             _remove_empty(out)
 
 
@@ -137,6 +140,7 @@ def _sweep(out: Path, *, keep: str) -> None:
     for path in out.glob(f"{_PREFIX}*"):
         if path.name != keep and path.is_dir():
             shutil.rmtree(path, ignore_errors=True)  # a leftover only costs space
+    shutil.rmtree(out / JOURNAL, ignore_errors=True)
 
 
 def _remove_empty(out: Path) -> None:

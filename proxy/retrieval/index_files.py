@@ -2,7 +2,7 @@
 
 An index is a folder with `manifest.json` and one folder per generation of data files; the manifest names the
 current one. What the data files hold is decided by the modules that write and read them: `passages`,
-`corpus` and `lexical`.
+`corpus`, `vector_index` and `lexical`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
 from proxy.text.sentences import SPLITTER
+from proxy.types import DenseKind
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,22 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
+class DenseIndex:
+    """How an index is searched by cosine (see `vector_index`).
+
+    `effort` is how many lists of an `ivf` are probed, or how many nodes a search of an `hnsw` keeps;
+    `candidates` are how many of the found are ranked again by their exact cosines. Both are 0 for an exact
+    scan. `recall` is the share of the exact scan's first ten passages that were found so,
+    measured when the index was built.
+    """
+
+    kind: DenseKind = "exact"
+    effort: int = 0
+    candidates: int = 0
+    recall: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What an index is. The precision that the encoder computed in is no part of that.
 
@@ -55,7 +72,9 @@ class Manifest:
     decide what the vectors are; rows have length `dimension` and Euclidean norm 1.
     `threshold` is the cosine that 99% of random pairs of passages of different documents stay under.
     `tokens` are those of all passages by cl100k_base. `broken` documents were skipped. `created` is ISO
-    8601 in UTC. `files` are named relative to the folder `generation`.
+    8601 in UTC. `files` are named relative to the folder `generation`. A manifest without `dense` is of an
+    exact scan. `sources` tells whether the files that were indexed have changed (`index_builder.changes`);
+    empty where that is not known.
     """
 
     format: int
@@ -74,6 +93,8 @@ class Manifest:
     broken: int
     tokens: int
     files: Mapping[str, DataFile]
+    dense: DenseIndex = DenseIndex()
+    sources: str = ""
 
 
 @dataclass(frozen=True, slots=True)

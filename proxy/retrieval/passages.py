@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +32,10 @@ class PassageTable(Protocol):
 
     def get(self, passage_id: str) -> Passage | None:
         """The passage of that id, or None."""
+        ...
+
+    def around(self, passage_id: str, count: int) -> tuple[Sequence[Passage], Sequence[Passage]]:
+        """At most `count` passages before and after that passage, as in `protocols.Passages`."""
         ...
 
     def passage(self, row: int) -> Passage:
@@ -69,12 +74,21 @@ class StoredPassages:
 
     def get(self, passage_id: str) -> Passage | None:
         """The passage of that id, or None."""
+        row = self._row(passage_id)
+        return None if row is None else self.passage(row)
+
+    def around(self, passage_id: str, count: int) -> tuple[Sequence[Passage], Sequence[Passage]]:
+        """At most `count` passages before and after that passage, as in `protocols.Passages`."""
+        row = self._row(passage_id)
+        return ([], []) if row is None else _around(self, row, count)
+
+    def _row(self, passage_id: str) -> int | None:
         key = _key(passage_id)
         place = int(np.searchsorted(self._hashes, key))
         while place < self._count and self._hashes[place] == key:
-            passage = self.passage(int(self._rows[place]))
-            if passage.id == passage_id:
-                return passage
+            row = int(self._rows[place])
+            if self.passage(row).id == passage_id:
+                return row
             place += 1
         return None
 
@@ -84,7 +98,7 @@ class HeldPassages:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._passages = tuple(passages)
-        self._by_id = {passage.id: passage for passage in self._passages}
+        self._row_of = {passage.id: row for row, passage in enumerate(self._passages)}
 
     def __len__(self) -> int:
         return len(self._passages)
@@ -95,7 +109,25 @@ class HeldPassages:
 
     def get(self, passage_id: str) -> Passage | None:
         """The passage of that id, or None."""
-        return self._by_id.get(passage_id)
+        row = self._row_of.get(passage_id)
+        return None if row is None else self._passages[row]
+
+    def around(self, passage_id: str, count: int) -> tuple[Sequence[Passage], Sequence[Passage]]:
+        """At most `count` passages before and after that passage, as in `protocols.Passages`."""
+        row = self._row_of.get(passage_id)
+        return ([], []) if row is None else _around(self, row, count)
+
+
+def _around(table: PassageTable, row: int, count: int) -> tuple[Sequence[Passage], Sequence[Passage]]:
+    """The neighbours of a row in its document, whose passages have consecutive rows, in order."""
+    document = table.passage(row).document_id
+
+    def same(rows: Iterable[int]) -> list[Passage]:
+        passages = map(table.passage, rows)
+        return list(takewhile(lambda passage: passage.document_id == document, passages))
+
+    before = same(range(row - 1, max(-1, row - 1 - count), -1))
+    return before[::-1], same(range(row + 1, min(len(table), row + 1 + count)))
 
 
 def write_passages(generation: Generation, passages: Iterable[Passage]) -> int:

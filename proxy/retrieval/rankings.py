@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import faiss
 import numpy as np
-from numpy.typing import NDArray
 
 from proxy.protocols import Encoder
 from proxy.retrieval.lexical import Postings
+from proxy.retrieval.vector_index import ExactScan, Rows, VectorIndex
 from proxy.types import Vectors
-
-Rows = NDArray[np.int64]
 
 _DEPTH = 100
 
@@ -41,18 +38,20 @@ class Ranking(Protocol):
 class DenseRanking:
     """Passages by the cosine of their vector to the query's (CEG, section 3.2).
 
-    An exhaustive search by inner product over unit vectors, straight from the mapped file.
-
     Args:
         vectors: shape (passages, dimension), float32, unit rows.
         encoder: the one that made them.
         threshold: the cosine under which a hit is dropped, except the first.
+        index: what finds the nearest of the vectors; None reads them all.
     """
 
-    def __init__(self, vectors: Vectors, encoder: Encoder, threshold: float) -> None:
+    def __init__(
+        self, vectors: Vectors, encoder: Encoder, threshold: float, index: VectorIndex | None = None
+    ) -> None:
         self.threshold = threshold
         self._vectors = vectors
         self._encoder = encoder
+        self._index = index or ExactScan(vectors)
 
     def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
         """Per query at most k hits, best first; one encoder call and one search for all of them."""
@@ -68,13 +67,7 @@ class DenseRanking:
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
         """Cosines and rows, each of shape (queries, at most k), best first."""
-        k = min(k, len(self._vectors))
-        if k == 0:
-            return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-        # The same scan as IndexFlatIP's, without its copy of the vectors: pages are read when they are needed
-        # and shared by the processes of a machine.
-        cosines, rows = faiss.knn(queries, self._vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
-        return np.clip(cosines, -1.0, 1.0), rows
+        return self._index.nearest(queries, k)
 
     def cosines(self, query: Vectors, rows: Sequence[int]) -> Vectors:
         """Of one query vector, shape (dimension,), to the passages of these rows."""

@@ -33,9 +33,7 @@ class RequestCorpora:
         encoder: encodes the passages and, later, the queries.
         thread: where the searching happens (see `corpus.search_thread`). Its owner shuts it down.
         words: words per passage, about, as in the index.
-        random_cosine: the cosine of random passages. A request has too few passages to measure it, so it is
-            the one of the index.
-        threshold: the cosine under which a passage is dropped, instead of `random_cosine`.
+        threshold: the cosine under which a passage is dropped; None: that of random passages.
     """
 
     def __init__(
@@ -44,21 +42,29 @@ class RequestCorpora:
         *,
         thread: Executor,
         words: int,
-        random_cosine: float,
         threshold: float | None = None,
     ) -> None:
         self._encoder = encoder
         self._search_thread = thread
         self._words = words
         self._max_tokens = passage_tokens(encoder)
-        self._random_cosine = random_cosine
         self._threshold = threshold
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents")
 
-    async def open(self, documents: Sequence[Document], mode: RetrievalMode) -> RequestCorpus:
-        """The documents, chunked and encoded; there may be none."""
+    async def open(
+        self, documents: Sequence[Document], mode: RetrievalMode, *, random_cosine: float
+    ) -> RequestCorpus:
+        """The documents, chunked and encoded; there may be none.
+
+        Args:
+            documents: those of one request.
+            mode: how they are searched.
+            random_cosine: the cosine of random passages. A request has too few passages to measure it, so it
+                is the one of the index.
+        """
         loop = asyncio.get_running_loop()
-        passages, corpus = await loop.run_in_executor(self._thread, self._hold, tuple(documents))
+        given = tuple(documents)
+        passages, corpus = await loop.run_in_executor(self._thread, self._hold, given, random_cosine)
         search = retriever(corpus, self._encoder, mode, thread=self._search_thread, threshold=self._threshold)
         return RequestCorpus(search, passages)
 
@@ -66,13 +72,15 @@ class RequestCorpora:
         """Ends the thread. Documents that still wait for it are dropped."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def _hold(self, documents: Sequence[Document]) -> tuple[tuple[Passage, ...], Corpus]:
+    def _hold(
+        self, documents: Sequence[Document], random_cosine: float
+    ) -> tuple[tuple[Passage, ...], Corpus]:
         passages = tuple(
             passage
             for document in documents
             for passage in chunk(document, words=self._words, max_tokens=self._max_tokens)
         )
-        return passages, hold_corpus(passages, self._encoder, self._random_cosine)
+        return passages, hold_corpus(passages, self._encoder, random_cosine)
 
 
 _Key = tuple[float, int, int]

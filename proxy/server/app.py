@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,10 +25,15 @@ from proxy.config.settings import Server, Settings
 from proxy.engine.app_context import AppContext
 from proxy.errors import NotFoundError, VouchError
 from proxy.openai_api.error_object import error_headers, error_object, error_status
+from proxy.openai_api.openapi import openapi
+from proxy.server.audit_log import AuditLog
 from proxy.server.chats import ChatService
+from proxy.server.key_ring import KeyRing
 from proxy.server.middleware import CancelOnDisconnect, Keys, LocalOnly, RequestId
 from proxy.server.prometheus import Metrics
 from proxy.server.readiness import canary_of
+from proxy.server.reference_links import signer_of
+from proxy.server.reload import Administration, Reloader
 from proxy.server.routes import FORWARDED, Endpoints
 from proxy.server.web_page import page_routes
 
@@ -34,51 +43,84 @@ def create_app(context: AppContext, settings: Settings) -> Starlette:
     server = settings.server
     gate = Gate(server.max_concurrency, server.max_queue, settings.limits.key.concurrency)
     ending, canary = Ending(), canary_of(context, settings)
-    chats = ChatService(context, settings, gate, ending)
-    metrics = Metrics(context, gate, ending) if settings.metrics.enabled else None
-    endpoints = Endpoints(context, settings, chats, gate, ending, canary)
+    reloader, close = Reloader(context, settings.index.watch), context.close
+    audit = AuditLog(settings.audit) if settings.audit.path else None
+    metrics = Metrics(reloader, gate, ending, audit) if settings.metrics.enabled else None
+    admin = Administration(reloader, keyless=not server.has_keys)
+    signer = signer_of(server)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        reloader.watch()
         try:
             yield
         finally:
+            reloader.close()
             canary.close()
-            await context.close()
+            await close()
+            if audit is not None:
+                await asyncio.to_thread(audit.close)
+
+    def route(path: str, answer: Callable[[Endpoints, Request], Awaitable[Response]], method: str) -> Route:
+        """Each request gets the components that there are when it comes, and keeps them."""
+
+        async def handle(request: Request) -> Response:
+            current = reloader.context
+            chats = ChatService(current, settings, gate, ending, audit, signer)
+            return await answer(Endpoints(current, settings, chats, gate, ending, canary, reloader), request)
+
+        return Route(path, handle, methods=[method])
 
     origins = list(server.cors_origins)
     app = Starlette(
         routes=[
-            Route("/v1/chat/completions", endpoints.chat, methods=["POST"]),
-            Route("/v1/responses", endpoints.responses, methods=["POST"]),
-            Route("/v1/check", endpoints.check_text, methods=["POST"]),
-            Route("/v1/citations/check", endpoints.check_citations, methods=["POST"]),
-            Route("/v1/search", endpoints.search, methods=["POST"]),
-            *(Route(f"/v1/{route}", endpoints.forward, methods=["POST"]) for route in FORWARDED),
-            Route("/v1/models", endpoints.models),
-            Route("/v1/models/{name:path}", endpoints.model),
-            Route("/v1/references/{id}", endpoints.reference),
-            Route("/healthz", endpoints.healthz),
-            Route("/readyz", endpoints.readyz),
+            route("/v1/chat/completions", Endpoints.chat, "POST"),
+            route("/v1/responses", Endpoints.responses, "POST"),
+            route("/v1/check", Endpoints.check_text, "POST"),
+            route("/v1/citations/check", Endpoints.check_citations, "POST"),
+            route("/v1/search", Endpoints.search, "POST"),
+            *(route(f"/v1/{name}", Endpoints.forward, "POST") for name in FORWARDED),
+            route("/v1/models", Endpoints.models, "GET"),
+            route("/v1/models/{name:path}", Endpoints.model, "GET"),
+            route("/v1/references/{id}", Endpoints.reference, "GET"),
+            route("/healthz", Endpoints.healthz, "GET"),
+            route("/readyz", Endpoints.readyz, "GET"),
+            Route("/admin/reload", admin.reload, methods=["POST"]),
             *(page_routes() if settings.web.enabled else ()),
             *([Route("/metrics", _exposed(metrics))] if metrics else []),
+            Route("/openapi.json", _described(keys=server.has_keys)),
         ],
         middleware=[
             Middleware(RequestId, metrics=metrics),
-            *([] if server.api_keys else [Middleware(LocalOnly, hosts=_names(server), origins=origins)]),
+            *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=origins)]),
             *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),
             Middleware(
                 Keys,
-                keys=server.api_keys,
+                keys=KeyRing(server.api_keys, Path(server.key_file) if server.key_file else None),
                 limits=settings.limits,
+                signer=signer,
             ),
             Middleware(CancelOnDisconnect),
         ],
         exception_handlers={HTTPException: _not_routed, VouchError: _failed, Exception: _failed},
         lifespan=lifespan,
     )
-    app.state.ending = ending
+    app.state.ending, app.state.reloader = ending, reloader
     return app
+
+
+def _described(*, keys: bool) -> Callable[[Request], Awaitable[Response]]:
+    @cache
+    def description(app: Starlette) -> bytes:
+        routes = [route for route in app.routes if isinstance(route, Route)]
+        methods = [(method, route.path) for route in routes for method in sorted(route.methods or ())]
+        return json.dumps(openapi((each for each in methods if each[0] != "HEAD"), keys=keys)).encode()
+
+    async def described(request: Request) -> Response:
+        """The API's description, made when it is first asked for."""
+        return Response(description(request.app), media_type="application/json")
+
+    return described
 
 
 def _exposed(metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:

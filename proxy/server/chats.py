@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
 
@@ -23,9 +22,11 @@ from proxy.openai_api.chat.stream import ChatSerializer, Chunks, UncheckedChatSe
 from proxy.openai_api.documents import open_sources
 from proxy.openai_api.options import RequestOptions, ResolvedOptions, find_model
 from proxy.protocols import LLM
+from proxy.server.audit_log import AuditLog
+from proxy.server.reference_links import Signer, links_to
 from proxy.server.relay import Relayed
 from proxy.server.streaming import Serializer, event_stream
-from proxy.types import Json, Passage, Verdict
+from proxy.types import Evidence, Json, Verdict
 from proxy.upstream.completion import Streamed
 from proxy.upstream.endpoint import Forwarded, Relay
 from proxy.upstream.measured import MeasuredChecker, MeasuredLLM, MeasuredRetriever, failing
@@ -85,6 +86,9 @@ class ChatService:
     settings: Settings
     gate: Gate
     ending: Ending
+    audit: AuditLog | None = None
+    signer: Signer | None = None
+    """Signs the links of replies, where clients need a key."""
 
     async def chat(self, request: ChatRequest, base_url: str) -> Response:
         """The response of `/v1/chat/completions`. Raises `VouchError`."""
@@ -128,19 +132,24 @@ class ChatService:
         self, request: ChatRequest, model: Model, llm: LLM, base_url: str
     ) -> AsyncIterator[StreamEvent]:
         """Waits for a place, then yields the events of one chat, the answer last. Raises `VouchError`."""
-        ASKER.get().model, llm = model.name, MeasuredLLM(llm)
+        ASKER.get().model, llm, told = model.name, MeasuredLLM(llm), False
         async with self.gate.place():
             if request.unchecked:
                 events = unchecked_events(
                     llm, request.chat, stream=request.stream, max_bytes=model.max_reply_bytes
                 )
             else:
-                events = (await self._pipeline(request, model, llm, base_url)).events(request.chat)
+                pipeline = await self._pipeline(request, model, llm, base_url)
+                told, events = pipeline.policy.progress, pipeline.events(request.chat)
             async with closing(events):
                 async for event in events:
                     if isinstance(event, Answer):
                         _count(event)
-                    yield event
+                        if self.audit is not None and event.outcomes:
+                            self.audit.record(event, request.chat.question, self.context.generation)
+                        yield replace(event, timeline=tuple(ASKER.get().steps)) if told else event
+                    else:
+                        yield event
 
     async def _pipeline(self, request: ChatRequest, model: Model, llm: LLM, base_url: str) -> Pipeline:
         """The pipeline that the request's options describe."""
@@ -178,17 +187,10 @@ class ChatService:
             held.push_async_callback(answer.aclose)
             return Relayed(answer, held.pop_all().aclose, self.ending)
 
-    def url_of(self, base_url: str) -> Callable[[Passage], str]:
-        """Where a passage without an address of its own can be read."""
-        base = (self.settings.server.public_url or base_url).rstrip("/")
-
-        def url(passage: Passage) -> str:
-            if self.context.passages.get(passage.id) is None:
-                place = f"#char={passage.start},{passage.end}" if passage.start else ""  # as in RFC 5147
-                return f"urn:document:{quote(passage.document_id, safe='')}{place}"
-            return f"{base}/v1/references/{passage.id}"
-
-        return url
+    def url_of(self, base_url: str) -> Callable[[Evidence], str]:
+        """Where a passage without an address of its own can be read, for one reply."""
+        base = self.settings.server.public_url or base_url
+        return links_to(base, self.signer, self.context.passages.get)
 
 
 def _count(answer: Answer) -> None:

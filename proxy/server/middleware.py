@@ -4,7 +4,6 @@ when the client disconnects."""
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import ipaddress
 import logging
 import math
@@ -15,15 +14,18 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from proxy.aio import ASKER, Asker
 from proxy.config.limit_settings import KeyLimits, Limits
-from proxy.config.settings import ApiKey
 from proxy.errors import AuthenticationError, ForbiddenError, RateLimitError, RequestError
 from proxy.openai_api.error_object import error_headers, error_object
+from proxy.openai_api.references import message_page
+from proxy.server.key_ring import KeyRing, KnownKey
 from proxy.server.prometheus import Metrics
+from proxy.server.reference_links import Signer
+from proxy.server.web_page import INERT
 
 log = logging.getLogger(__name__)
 
@@ -162,12 +164,13 @@ class Keys:
 
     A key comes as `Authorization: Bearer KEY`, or as `x-vouch-key: KEY` where `Authorization` holds the key
     for an upstream (`client_key`). One of these keys is never handed on to an upstream. Requests over the
-    key's rate are refused.
+    key's rate are refused. A link that `signer` signed opens its passage without a key.
     """
 
-    def __init__(self, app: ASGIApp, keys: Sequence[ApiKey], limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, keys: KeyRing, limits: Limits, signer: Signer | None = None) -> None:
         self.app = app
-        self.keys = {key.digest: (key.name or f"key-{n}", key.scopes) for n, key in enumerate(keys, 1)}
+        self.signer = signer
+        self.keys = keys
         self.limits = limits
         self.rates: dict[str, Rates] = {}
 
@@ -177,16 +180,17 @@ class Keys:
             return
         headers, state = Headers(scope=scope), scope.setdefault("state", {})
         token = bearer(headers)
-        key = self._named(headers.get(KEY_HEADER)) or self._named(token)
-        state["upstream_key"] = None if self._named(token) else token
+        bearing = self.keys.find(token)
+        key = self.keys.find(headers.get(KEY_HEADER)) or bearing
+        state["upstream_key"] = None if bearing else token
         wanted = next((scopes for path, scopes in _SCOPES.items() if scope["path"].startswith(path)), ())
-        if self.keys and wanted and not (key and set(key[1]) & set(wanted)):
-            error = _refused(key, wanted)
-            response = JSONResponse(error_object(error), error.status, {"www-authenticate": "Bearer"})
-            await response(scope, receive, send)
-            return
+        if self.keys.required and wanted and not (key and key.scopes & set(wanted)):
+            refusal = self._link_refusal(scope)
+            if refusal is not None:
+                await self._refuse(_refused(key, wanted, refusal), headers, refusal)(scope, receive, send)
+                return
         asker = ASKER.get()
-        asker.key = key[0] if key else ""
+        asker.key = key.name if key else ""
         asker.most_calls, asker.most_tokens = self.limits.upstream_calls, self.limits.upstream_tokens
         if scope["method"] == "POST" and scope["path"].startswith("/v1/") and self._limited:
             rates = self.rates.setdefault(asker.key, Rates(self.limits.key))
@@ -194,14 +198,23 @@ class Keys:
             return
         await self.app(scope, receive, send)
 
+    def _link_refusal(self, scope: Scope) -> str | None:
+        """Why the request is no signed link that opens; None where it is one, "" where it is no link."""
+        if self.signer is None or scope["method"] not in ("GET", "HEAD"):
+            return ""
+        return self.signer.refusal(scope["path"], scope["query_string"])
+
+    @staticmethod
+    def _refuse(error: RequestError, headers: Headers, link: str) -> Response:
+        """The refusal; a page for a browser that followed a link."""
+        if link and "text/html" in headers.get("accept", ""):
+            return HTMLResponse(message_page(link, _ASK_AGAIN), error.status, INERT)
+        return JSONResponse(error_object(error), error.status, {"www-authenticate": "Bearer"})
+
     @property
     def _limited(self) -> bool:
         key = self.limits.key
         return key.requests_per_minute is not None or key.tokens_per_minute is not None
-
-    def _named(self, token: str | None) -> tuple[str, tuple[str, ...]] | None:
-        """The name and scopes of a key. It is looked up by its hash, so that the time tells nothing."""
-        return self.keys.get(hashlib.sha256(token.encode()).hexdigest()) if token else None
 
 
 _SCOPES: Mapping[str, tuple[str, ...]] = {
@@ -212,7 +225,12 @@ _SCOPES: Mapping[str, tuple[str, ...]] = {
 """Which scopes a path needs one of, by how it begins."""
 
 
-def _refused(key: object, wanted: tuple[str, ...]) -> RequestError:
+_ASK_AGAIN = "Ask the question again for a new link."
+
+
+def _refused(key: KnownKey | None, wanted: tuple[str, ...], link: str) -> RequestError:
+    if link:
+        return AuthenticationError(f"{link} {_ASK_AGAIN} Or send your key as 'Authorization: Bearer KEY'.")
     if key is not None:
         return ForbiddenError(f"Your key may not do this: it needs the scope {' or '.join(wanted)}.")
     return AuthenticationError(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from proxy.aio import Ending, Gate
 from proxy.checkers.cache import Cached
-from proxy.engine.app_context import AppContext
+from proxy.server.audit_log import AuditLog
+from proxy.server.reload import Reloader
 
 PREFIX = "vouch_"
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320)
@@ -30,7 +31,7 @@ COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 class Metrics:
     """The metrics of one application, in a registry of their own."""
 
-    def __init__(self, context: AppContext, gate: Gate, ending: Ending) -> None:
+    def __init__(self, reloader: Reloader, gate: Gate, ending: Ending, audit: AuditLog | None = None) -> None:
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "vouch_requests",
@@ -65,29 +66,67 @@ class Metrics:
         gauges = {
             "vouch_queue_depth": ("Requests that wait for a place.", lambda: gate.waiting),
             "vouch_requests_running": ("Requests that hold a place.", lambda: gate.running),
-            "vouch_index_passages": ("Passages of the index.", lambda: len(context.passages)),
+            "vouch_index_passages": ("Passages of the index.", lambda: len(reloader.context.passages)),
+            "vouch_index_stale": (
+                "1 while the index was rebuilt and the new one can't be used.",
+                lambda: float(bool(reloader.failure)),
+            ),
             "vouch_draining": ("1 while the server is being stopped.", lambda: float(ending.draining)),
         }
         for name, (text, value) in gauges.items():
             Gauge(name, text, registry=self.registry).set_function(value)
-        generation = Gauge(
-            "vouch_index_info", "The index that is served.", ("generation",), registry=self.registry
-        )
-        generation.labels(context.generation).set(1)
-        self.registry.register(_Caches(context))
+        self.registry.register(_Index(reloader))
+        self.registry.register(_Caches(reloader))
+        if audit is not None:
+            self.registry.register(_Audit(audit))
         ProcessCollector(registry=self.registry)
+
+
+class _Index(Collector):
+    """The index that is served, and how often it was loaded again."""
+
+    def __init__(self, reloader: Reloader) -> None:
+        self._reloader = reloader
+
+    def collect(self) -> Iterable[Metric]:
+        """Implements `Collector`."""
+        served = GaugeMetricFamily("vouch_index_info", "The index that is served.", labels=["generation"])
+        served.add_metric([self._reloader.context.generation], 1)
+        yield served
+        reloads = CounterMetricFamily(
+            "vouch_index_reloads", "How often a rebuilt index was loaded, by result.", labels=["result"]
+        )
+        for result in ("reloaded", "failed"):
+            reloads.add_metric([result], self._reloader.results[result])
+        yield reloads
+
+
+class _Audit(Collector):
+    """What became of audit records."""
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+
+    def collect(self) -> Iterable[Metric]:
+        """Implements `Collector`."""
+        family = CounterMetricFamily("vouch_audit_records", "Audit records, by result.", labels=["result"])
+        for result in ("written", "lost"):
+            family.add_metric([result], self._audit.results[result])
+        yield family
 
 
 class _Caches(Collector):
     """Hits and misses of the caches of judgements."""
 
-    def __init__(self, context: AppContext) -> None:
-        checkers = (checker for model in context.models.values() for checker in model.checkers.values())
-        self._caches = {id(checker): checker for checker in checkers if isinstance(checker, Cached)}
+    def __init__(self, reloader: Reloader) -> None:
+        self._reloader = reloader
 
     def collect(self) -> Iterable[Metric]:
         """Implements `Collector`."""
+        models = self._reloader.context.models.values()
+        checkers = (checker for model in models for checker in model.checkers.values())
+        caches = {id(checker): checker for checker in checkers if isinstance(checker, Cached)}
         family = CounterMetricFamily("vouch_cache", "Judgements that were looked up.", labels=["result"])
-        family.add_metric(["hit"], sum(cache.hits for cache in self._caches.values()))
-        family.add_metric(["miss"], sum(cache.misses for cache in self._caches.values()))
+        family.add_metric(["hit"], sum(cache.hits for cache in caches.values()))
+        family.add_metric(["miss"], sum(cache.misses for cache in caches.values()))
         yield family

@@ -23,13 +23,14 @@ from proxy.openai_api.corpus_search import parse_search, search_corpus
 from proxy.openai_api.models import model_object, model_objects
 from proxy.openai_api.options import RequestOptions, ResolvedOptions, find_model
 from proxy.openai_api.profiles import HEADER
-from proxy.openai_api.references import passage_object, passage_page
+from proxy.openai_api.references import passage_object, passage_page, wanted_around
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import Envelope, echo
 from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
 from proxy.openai_api.text_check import check_text, options_of, parse_text_check, sources_of
 from proxy.server.chats import ChatService, require_allowed, within_limits
 from proxy.server.readiness import Canary
+from proxy.server.reload import Reloader
 from proxy.server.web_page import INERT
 from proxy.types import Json
 
@@ -48,7 +49,7 @@ FORWARDED = ("embeddings", "completions", "moderations", "images/generations")
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """One method per route."""
+    """One method per route, for one request."""
 
     context: AppContext
     settings: Settings
@@ -56,6 +57,7 @@ class Endpoints:
     gate: Gate
     ending: Ending
     canary: Canary
+    reloader: Reloader
 
     async def chat(self, request: Request) -> Response:
         """A checked reply."""
@@ -148,14 +150,19 @@ class Endpoints:
         return JSONResponse(model_object(self.context.models, request.path_params["name"]))
 
     async def reference(self, request: Request) -> Response:
-        """A passage: JSON, or a page for a browser."""
+        """A passage, with those around it where they are wanted: JSON, or a page for a browser."""
         passage = self.context.passages.get(request.path_params["id"])
         if passage is None:
             raise NotFoundError(f"No passage {request.path_params['id']!r}; the index may have been rebuilt.")
+        given = request.query_params.get("around")
         if "text/html" in request.headers.get("accept", ""):
-            page = passage_page(passage, request.query_params.get("quote", ""))
+            around = self.context.passages.around(passage.id, wanted_around(given, 1))
+            page = passage_page(passage, request.query_params.get("quote", ""), around)
             return HTMLResponse(page, headers=INERT)
-        return JSONResponse(passage_object(passage))
+        if given is None:
+            return JSONResponse(passage_object(passage))
+        around = self.context.passages.around(passage.id, wanted_around(given, 0))
+        return JSONResponse(passage_object(passage, around))
 
     async def healthz(self, _request: Request) -> Response:
         """Says that the process is alive."""
@@ -163,9 +170,11 @@ class Endpoints:
 
     async def readyz(self, _request: Request) -> Response:
         """Whether requests can be answered: there is a corpus to check against, and claims are checked; 503
-        where not, and as soon as the server is about to stop."""
+        where not, and as soon as the server is about to stop. `stale`: the index was rebuilt, and the new one
+        can't be used; why is in the log, since anyone may ask this route."""
         count = len(self.context.passages)
-        body = {"status": "ready", "passages": count, "models": list(self.context.models)}
+        index = {"generation": self.context.generation, "stale": bool(self.reloader.failure)}
+        body = {"status": "ready", "passages": count, "models": list(self.context.models), "index": index}
         if self.ending.draining:
             return JSONResponse({**body, "status": "stopping"}, 503)
         if not count:

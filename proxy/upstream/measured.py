@@ -53,25 +53,30 @@ class MeasuredLLM:
 
     async def complete(self, chat: Chat) -> Reply:
         """The whole reply at once."""
-        begun = time.perf_counter()
+        asker, begun = ASKER.get(), time.perf_counter()
         try:
             with failing():
                 return await self._llm.complete(chat)
         finally:
-            ASKER.get().phases["upstream"] += time.perf_counter() - begun
+            asker.phases["upstream"] += time.perf_counter() - begun
+            asker.note("upstream", begun)
 
     async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The reply as chunks."""
         asker, begun = ASKER.get(), time.perf_counter()
+        called, first = begun, None
         with failing():
             async with closing(self._llm.stream(chat)) as chunks:
                 try:
                     async for chunk in chunks:
-                        asker.phases["upstream"] += time.perf_counter() - begun
+                        arrived = time.perf_counter()
+                        asker.phases["upstream"] += arrived - begun
+                        first = first or arrived
                         yield chunk
                         begun = time.perf_counter()
                 finally:
                     asker.phases["upstream"] += time.perf_counter() - begun
+                    asker.note("upstream", called, first=first)
 
 
 class MeasuredRetriever:
@@ -82,11 +87,12 @@ class MeasuredRetriever:
 
     async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
         """Per query at most k passages, best first."""
-        begun = time.perf_counter()
+        asker, begun = ASKER.get(), time.perf_counter()
         try:
             return await self._retriever.search(queries, k)
         finally:
-            ASKER.get().phases["retrieval"] += time.perf_counter() - begun
+            asker.phases["retrieval"] += time.perf_counter() - begun
+            asker.note("retrieval", begun, len(queries))
 
 
 class MeasuredChecker:
@@ -103,3 +109,4 @@ class MeasuredChecker:
             return await self._checker.check(pairs)
         finally:
             asker.phases["checking"] += time.perf_counter() - begun
+            asker.note("checking", begun, len(pairs))

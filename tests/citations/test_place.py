@@ -34,7 +34,7 @@ def findings(draft: str, ends: Ends) -> list[Finding]:
 def run(
     draft: str, ends: list[tuple[int, int, list[Passage]]], style: CitationStyle = "brackets"
 ) -> Annotated:
-    return annotate(draft, findings(draft, ends), style, lambda one: f"http://here/{one.id}")
+    return annotate(draft, findings(draft, ends), style, lambda one: f"http://here/{one.passage.id}")
 
 
 def test_marks_stand_after_their_claims_numbered_by_first_appearance() -> None:

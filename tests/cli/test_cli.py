@@ -21,6 +21,7 @@ import yaml
 
 from tests.server.facts import FALSE, TRUE, TRUE_ZH
 
+COMMANDS = ["serve", "index", "watch", "check", "demo", "open", "config"]
 VOUCH = [sys.executable, "-m", "proxy"]
 
 
@@ -70,10 +71,10 @@ def test_help_is_instant_and_names_every_command(tmp_path: Path) -> None:
     assert loaded == "[]"
     helped = vouch("--help", folder=tmp_path)
     assert helped.returncode == 0
-    assert all(f" {name} " in helped.stdout for name in ("serve", "index", "check", "demo", "open", "config"))
+    assert all(f" {name} " in helped.stdout for name in COMMANDS)
 
 
-@pytest.mark.parametrize("command", ["serve", "index", "check", "demo", "open", "config"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_explains_itself(command: str, tmp_path: Path) -> None:
     helped = vouch(command, "--help", folder=tmp_path)
     assert helped.returncode == 0

@@ -85,10 +85,10 @@ def test_a_checker_that_is_not_configured_is_refused_by_name() -> None:
 
 
 def test_without_an_llm_there_are_the_local_checkers() -> None:
-    with closing(load_checkers(checker_settings(cascade={"steps": ["builtin", "llm"]}))) as checkers:
-        assert set(checkers.over()) == {"builtin"}
-        assert set(checkers.over(Factual())) == {"builtin", "llm", "cascade"}
-        assert checkers.over(Factual())["builtin"] is checkers.over(Factual())["builtin"]
+    with closing(load_checkers(checker_settings(cascade={"steps": ["nli", "llm"]}))) as checkers:
+        assert set(checkers.over()) == {"nli"}
+        assert set(checkers.over(Factual())) == {"nli", "llm", "cascade"}
+        assert checkers.over(Factual())["nli"] is checkers.over(Factual())["nli"]
 
 
 async def test_a_repc_classifier_is_loaded_with_its_model(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
         (
             "",
             {"VOUCH_CHECKER__CASCADE__STEPS": "[llm, xx]"},
-            "VOUCH_CHECKER__CASCADE__STEPS (checker.cascade.steps.1.name) must be 'builtin', ",
+            "VOUCH_CHECKER__CASCADE__STEPS (checker.cascade.steps.1.name) must be 'nli', ",
         ),
         (
             "",
@@ -149,7 +149,7 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
         ("checker: {name: cascade}", {}, "but checker.cascade.steps is not set"),
         ("checker: {cascade: {steps: [llm, repc]}}", {}, "but checker.repc.model is not set"),
         ("checker: {cascade: {steps: [llm, {name: llm}]}}", {}, "checker.cascade has the step llm twice"),
-        ("checker: {cascade: {steps: [cascade]}}", {}, "checker.cascade.steps.0.name must be 'b"),
+        ("checker: {cascade: {steps: [cascade]}}", {}, "checker.cascade.steps.0.name must be 'n"),
         ("checker: {cascade: {steps: [{name: llm, sur: [0, 1]}]}}", {}, "did you mean 'sure'?"),
         ("checker: {cascade: {steps: [{name: llm, sure: [1, 0]}]}}", {}, "needs `sure` to be [low, high]"),
         ("checker: {repc: {model: x}}", {}, "needs both `model` and `classifier`"),
@@ -187,20 +187,20 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_only_checkers_whose_settings_are_given_can_be_asked_for(tmp_path: Path) -> None:
-    assert Settings().checker.configured == ("builtin", "llm")
+    assert Settings().checker.configured == ("nli", "llm")
     text = (
         "checker: {cross_encoder: {model: a/nli}, repc: {model: m, classifier: c}, "
-        "cascade: {steps: [builtin, {name: repc, sure: [0, 1]}, llm]}}"
+        "cascade: {steps: [nli, {name: repc, sure: [0, 1]}, llm]}}"
     )
     checker = load(write(tmp_path, text), environ={}).checker
-    assert checker.configured == tuple(name for name in get_args(CheckerName) if name != "nli")
+    assert checker.configured == get_args(CheckerName)
     assert [(step.name, step.sure) for step in checker.cascade.steps] == [
-        ("builtin", (0.1, 0.9)),
+        ("nli", (0.1, 0.9)),
         ("repc", (0.0, 1.0)),
         ("llm", (0.1, 0.9)),
     ]
 
 
 def test_a_cascade_can_be_set_in_the_environment() -> None:
-    steps = load(environ={"VOUCH_CHECKER__CASCADE__STEPS": "[builtin, llm]"}).checker.cascade.steps
-    assert [step.name for step in steps] == ["builtin", "llm"]
+    steps = load(environ={"VOUCH_CHECKER__CASCADE__STEPS": "[nli, llm]"}).checker.cascade.steps
+    assert [step.name for step in steps] == ["nli", "llm"]

@@ -105,7 +105,7 @@ def rendered(
     attempt = Attempt(Draft(draft, raw, editable), Usage(), tuple(findings))
     reply = Reply((attempt.draft,), Usage(), {"id": "x", "choices": [raw]})
     rendering = Rendering(
-        lambda one: url or f"http://here/v1/references/{one.id}",
+        lambda one: url or f"http://here/v1/references/{one.passage.id}",
         style or profile.style or "brackets",
         numbers or {},
         sign,

@@ -11,7 +11,7 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from proxy.errors import RequestError
-from proxy.openai_api.profiles import PROFILES, choose_profile, split_alias
+from proxy.openai_api.profiles import PROFILES, choose_profile, open_webui_fields, split_alias
 from proxy.types import Claim, Evidence, Finding, Json, Passage, ProfileName, Verdict
 from tests.openai_api.rendered_replies import PASSAGES, Dressed, dressed, rendered
 
@@ -106,7 +106,7 @@ def test_open_webui_gets_an_event_for_each_source_in_the_order_of_the_marks() ->
     assert sources[0] == {
         "source": {"id": URLS[0], "name": "Paris", "url": URLS[0]},
         "document": ["Paris is the capital of France."],
-        "metadata": [{"source": URLS[0], "name": "Paris", "source_url": URLS[0]}],
+        "metadata": [{"source": URLS[0], "name": "Paris", "source_url": URLS[0], "external": True}],
         "distances": [0.5],
     }
     assert "annotations" not in reply.chunks[-1]["choices"][0]["delta"]
@@ -239,3 +239,20 @@ def test_a_model_s_name_may_end_in_a_profile() -> None:
 
 def test_there_is_a_profile_for_each_name() -> None:
     assert set(PROFILES) == set(get_args(ProfileName))
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "shown"),
+    [
+        ("One. Two is it. Three.", "Two is it.", "One. **Two is it.** Three."),
+        ("Two is it.", "Two is it.", "Two is it."),
+        ("一。二是它。三。", "二是它。", "一。二是它。三。"),
+        ("One. 2 * 3 is it.", "2 * 3 is it.", "One. 2 * 3 is it."),
+        ("One.\nTwo\nlines.", "Two\nlines.", "One.\nTwo\nlines."),
+        ("One. Two.", "", "One. Two."),
+        ("One. Two.", "Nowhere.", "One. Two."),
+    ],
+)
+def test_open_webui_shows_the_quote_in_bold_where_markdown_can(text: str, quote: str, shown: str) -> None:
+    reference = {"n": 1, "title": "T", "url": "http://a.example", "text": text, "quote": quote, "score": 0.5}
+    assert open_webui_fields([reference])["sources"][0]["document"] == [shown]

@@ -17,6 +17,7 @@ from proxy.errors import BrokenIndexError
 from proxy.retrieval import open_corpus
 from proxy.retrieval.generation import Generation
 from proxy.retrieval.index_files import ArrayWriter, Index, map_array, open_index
+from proxy.retrieval.lexical import HeldWords, MappedWords, tokens
 from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages, read_passages, write_passages
 from proxy.text.sentences import SPLITTER
 from proxy.types import Passage
@@ -33,6 +34,7 @@ DATA_FILES = [
     "bm25-rows.npy",
     "bm25-starts.npy",
     "bm25-words.json",
+    "bm25-words.npy",
     "bm25-parameters.json",
 ]
 
@@ -154,7 +156,7 @@ def test_every_damaged_file_is_named(path: Path, name: str) -> None:
         open_index(path)
 
 
-@pytest.mark.parametrize("name", sorted({*DATA_FILES} - {"digests.npy"}))
+@pytest.mark.parametrize("name", sorted({*DATA_FILES} - {"digests.npy", "bm25-words.npy"}))
 def test_a_file_that_the_manifest_leaves_out_is_named(path: Path, name: str) -> None:
     manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
     del manifest["files"][name]
@@ -171,8 +173,24 @@ def test_arrays_are_never_unpickled(path: Path, name: str) -> None:
         with pytest.raises(BrokenIndexError, match=name):
             map_array(index.file(name), "u1", (5, 16))
     else:
-        with pytest.raises(BrokenIndexError, match="bm25 files" if name.startswith("bm25") else name):
+        bm25s_own = name.startswith("bm25") and name != "bm25-words.npy"
+        with pytest.raises(BrokenIndexError, match="bm25 files" if bm25s_own else name):
             open_corpus(index)
+
+
+def test_words_are_mapped_and_those_of_an_older_index_are_read(path: Path) -> None:
+    mapped = open_corpus(open_index(path)).postings
+    assert isinstance(mapped.words, MappedWords)
+    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    del manifest["files"]["bm25-words.npy"]
+    edit_manifest(path, files=manifest["files"])
+    held = open_corpus(open_index(path)).postings
+    assert isinstance(held.words, HeldWords)
+    words = sorted({word for text in ANIMALS for word in tokens(text)})
+    assert words
+    for word in [*words, "unheard", "鲸"]:
+        assert mapped.words.ids([word, "of"]) == held.words.ids([word, "of"])
+        assert mapped.best(word, 5) == held.best(word, 5)
 
 
 def test_words_of_other_passages_are_refused(path: Path, tmp_path: Path) -> None:
@@ -258,6 +276,14 @@ def test_passages_come_back_as_they_went(
         assert len(table) == len(passages)
         assert [table.passage(row) for row in range(len(passages))] == passages
         assert [table.get(passage.id) for passage in passages] == passages
+        assert table.around("no such id", 2) == ([], [])
+    for passage in passages:
+        before, after = stored.around(passage.id, 2)
+        assert (list(before), list(after)) == tuple(map(list, tables[1].around(passage.id, 2)))
+        run = [*before, passage, *after]
+        assert {each.document_id for each in run} == {passage.document_id}
+        first = passages.index(run[0])
+        assert passages[first : first + len(run)] == run
 
 
 def _index_over(generation: Generation, passages: int, built: Path) -> Index:

@@ -28,7 +28,7 @@ def chooser(
     model: Path = make_classifier(tmp_path_factory.mktemp("models") / "nli", NLI, bias=(0, 0, 5))
     checker = {
         "cross_encoder": {"model": str(model)},
-        "cascade": {"steps": [{"name": "builtin", "sure": [0, 1]}, "cross_encoder"]},
+        "cascade": {"steps": [{"name": "nli", "sure": [0, 1]}, "cross_encoder"]},
     }
     with (
         serving(settings_for(session_upstream.url, checker=checker), corpus) as base_url,
@@ -45,7 +45,7 @@ def test_each_request_has_the_checker_that_it_names(chooser: OpenAI, upstream: U
 
 
 def test_a_cascades_step_decides_what_it_is_sure_of(upstream: Upstream, corpus: Library) -> None:
-    checker = {"name": "cascade", "cascade": {"steps": [{"name": "builtin", "sure": [0.5, 0.5]}, "llm"]}}
+    checker = {"name": "cascade", "cascade": {"steps": [{"name": "nli", "sure": [0.5, 0.5]}, "llm"]}}
     upstream.enqueue(TRUE, UNKNOWN)
     with (
         serving(settings_for(upstream.url, checker=checker), corpus) as base_url,
@@ -69,7 +69,7 @@ def test_a_repc_classifier_is_asked_when_a_request_names_it(
         serving(settings_for(upstream.url, checker=checker), corpus) as base_url,
         OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=30) as client,
     ):
-        found = [verdicts(ask(client, max_rounds=0, checker=name)) for name in ("builtin", "repc")]
+        found = [verdicts(ask(client, max_rounds=0, checker=name)) for name in ("nli", "repc")]
     assert found == [["unsupported"], ["supported"]]
 
 
@@ -84,6 +84,6 @@ def test_a_checker_that_is_not_configured_is_a_400(base_url: str, upstream: Upst
     status, _, answer = curl(f"{base_url}/chat/completions", body)
     assert (status, answer["error"]["param"]) == (400, "vouch.checker")
     assert answer["error"]["message"] == (
-        "The checker 'cross_encoder' is not configured here; there are builtin, llm."
+        "The checker 'cross_encoder' is not configured here; there are nli, llm."
     )
     assert upstream.requests == []

@@ -222,7 +222,7 @@ def test_with_keys_any_host_is_served_and_cors_is_off(corpus: Library, upstream:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "vouch.example"])
 def test_an_address_that_others_can_reach_needs_keys(upstream: Upstream, host: str) -> None:
-    with pytest.raises(ConfigError, match=r"server\.api_keys, or server\.keyless: true"):
+    with pytest.raises(ConfigError, match=r"server\.api_keys or server\.key_file, or server\.keyless: true"):
         require_keys(settings(upstream, host=host).server)
     require_keys(settings(upstream, host=host, api_keys=["k"]).server)
     require_keys(settings(upstream, host=host, keyless=True).server)

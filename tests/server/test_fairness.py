@@ -188,9 +188,7 @@ class Slow:
 
 def with_checker(checker: Any) -> Any:
     def changed(context: AppContext) -> AppContext:
-        models = {
-            name: replace(model, checkers={"builtin": checker}) for name, model in context.models.items()
-        }
+        models = {name: replace(model, checkers={"nli": checker}) for name, model in context.models.items()}
         return replace(context, models=models)
 
     return changed

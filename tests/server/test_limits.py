@@ -33,7 +33,7 @@ def limited(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
     limits = {
         "upstream_calls": 7,
         "choices": 2,
-        "options": {"top_k": 8, "max_rounds": "fixed", "checker": ["builtin", "llm"], "documents": 1},
+        "options": {"top_k": 8, "max_rounds": "fixed", "checker": ["nli", "llm"], "documents": 1},
     }
     with serving(settings(session_upstream, {"max_tokens": 50}, limits=limits), corpus) as url:
         yield url
@@ -44,7 +44,7 @@ def limited(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
     [
         ({"top_k": 9}, "`vouch.top_k` may be at most 8 here (limits.options.top_k), not 9."),
         ({"max_rounds": 0}, "`vouch.max_rounds` can't be chosen here (limits.options.max_rounds): leave"),
-        ({"checker": "repc"}, "`vouch.checker` may be builtin or llm here (limits.options.checker)"),
+        ({"checker": "repc"}, "`vouch.checker` may be nli or llm here (limits.options.checker)"),
         ({"documents": [{"text": "a"}, {"text": "b"}]}, "`vouch.documents` may be at most 1 here"),
         ({"deadline": 1e9}, "`vouch.deadline` may be at most 600 here (limits.options.deadline), not 1e+09."),
     ],
@@ -65,7 +65,7 @@ def test_options_over_the_operators_limits_are_refused(
 
 def test_options_within_the_limits_are_served(limited: str, upstream: Upstream) -> None:
     upstream.enqueue(TRUE)
-    assert post(limited, {"vouch": {"top_k": 8, "checker": "builtin"}}).status_code == 200
+    assert post(limited, {"vouch": {"top_k": 8, "checker": "nli"}}).status_code == 200
 
 
 def test_what_the_operator_configured_is_always_allowed(corpus: Library, upstream: Upstream) -> None:

@@ -123,6 +123,28 @@ def test_a_stream_may_tell_the_verdicts_with_the_sentences(base_url: str, upstre
     assert sum("progress" in chunk for chunk in chunks) > 1
 
 
+def test_a_stream_that_tells_its_progress_ends_with_a_time_line(base_url: str, upstream: Upstream) -> None:
+    draft = f"{TRUE} {UNKNOWN}"
+    upstream.enqueue(Reply(draft, pace=0.01), Reply(TRUE_TOO))
+    chunks = list(chunks_of(base_url, progress=True, correction="prefix", stream_mode="sentence"))
+    verification = finish(chunks)["verification"]
+    steps = verification["timeline"]
+    phases = {step["phase"] for step in steps}
+    assert phases == {"waiting", "upstream", "claims", "retrieval", "checking", "correction"}
+    for step in steps:
+        assert 0 <= step["start"] <= step.get("first", step["end"]) <= step["end"]
+    calls = [step for step in steps if step["phase"] == "upstream"]
+    assert len(calls) >= 2
+    assert all(step["count"] > 0 for step in steps if step["phase"] in ("claims", "retrieval", "checking"))
+    corrected = [step for step in steps if step["phase"] == "correction"]
+    assert len(corrected) == len(verification["correction"])
+    upstream.enqueue(Reply(draft))
+    assert (
+        "timeline"
+        not in finish(list(chunks_of(base_url, max_rounds=0, stream_mode="sentence")))["verification"]
+    )
+
+
 def test_whatever_else_the_deltas_hold_passes(base_url: str, upstream: Upstream) -> None:
     message = {"role": "assistant", "content": TRUE, "reasoning_content": "Let me think about it."}
     upstream.enqueue(

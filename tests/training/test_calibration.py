@@ -10,10 +10,10 @@ import pytest
 
 from evaluation.datasets import Label
 from tests.training.toys import SETTINGS, toy_base, toy_recipe, toy_rows
-from training.calibrate import Scored, calibration_of, least_precise_share, unused_rows
+from training.calibrate import Scored, calibration_of, least_precise, unused_rows
 from training.plan import make_plan, read_plan
 from training.run import TrainingError, open_run
-from training.training_data import Source
+from training.training_data import Source, evidence_key
 
 
 def scored(label: Label, log_odds: float, count: int, contradiction: float = 0.0) -> list[Scored]:
@@ -38,14 +38,15 @@ def test_contradiction_is_called_where_it_is_precise() -> None:
     rows += scored("contradicted", -5.0, 10, contradiction=0.6) + scored(
         "unsupported", -5.0, 20, contradiction=0.6
     )
-    assert calibration_of(rows, "en").contradiction == pytest.approx(0.61)
+    bound = calibration_of(rows, "en").contradiction
+    assert 0.6 <= bound <= 0.9  # above the imprecise ones
 
 
 def test_rows_that_do_not_tell_the_labels_apart_play_no_part_in_contradiction() -> None:
     shares = np.array([0.9] * 20)
-    assert least_precise_share(shares, np.ones(20, dtype=np.bool_)) == 0.5
-    assert least_precise_share(shares, np.zeros(20, dtype=np.bool_)) == 1
-    assert least_precise_share(shares[:5], np.ones(5, dtype=np.bool_)) == 1
+    assert least_precise(shares, np.ones(20, dtype=np.bool_)) == 0.5
+    assert least_precise(shares, np.zeros(20, dtype=np.bool_)) == 1
+    assert least_precise(shares[:5], np.ones(5, dtype=np.bool_)) == 1
 
 
 def test_a_model_that_tells_nothing_is_an_error() -> None:
@@ -62,8 +63,11 @@ def test_calibration_shares_no_evidence_with_the_plan(tmp_path: Path) -> None:
     recipe = toy_recipe(base, data, SETTINGS)
     make_plan(recipe, base, data, run)
     plan = read_plan(run)
-    assert unused_rows([Source("train/toy.jsonl", "MIT")], plan, data, run) == []
-    toy_rows(data / "train" / "fresh.jsonl", 60, seed=5)
+    learnt = {row.evidence for line in plan.lines for row in plan.unit(line)}
+    left = unused_rows([Source("train/toy.jsonl", "MIT")], plan, data, run)
+    assert left
+    assert not learnt & {evidence_key(row.evidence) for row in left}
+    toy_rows(data / "train" / "fresh.jsonl", 900, seed=5)
     rows = unused_rows([Source("train/fresh.jsonl", "MIT", 20)], plan, data, run)
     assert len(rows) == 20
     assert sum(row.supported for row in rows) == 10

@@ -78,7 +78,7 @@ def test_a_toy_task_is_learnt_calibrated_and_served(recipe: Recipe, data: Path, 
     ]
     windows = [loaded.reader.read(pair)[0].tokens for pair in pairs]
     with torch.inference_mode():
-        logits, _ = loaded.model(batch_of(windows, loaded.reader.special))
+        logits = loaded.model(batch_of(windows, loaded.reader.special))
     assert logits.argmax(-1).tolist() == [0, 1, 2]
     calibration = loaded.manifest.calibration["en"]
     assert calibration.scale > 0
@@ -94,8 +94,8 @@ def test_what_is_exported_computes_what_was_trained(recipe: Recipe, data: Path, 
     plan = read_plan(run)
     batch = batch_of([plan.unit(line)[0].tokens for line in plan.lines[:9]], loaded.reader.special)
     with torch.inference_mode():
-        served, _ = loaded.model(batch)
-        merged, _ = trained_model(recipe, base, run)(batch)
+        served = loaded.model(batch)
+        merged = trained_model(recipe, base, run)(batch)
         unmerged = adapted(base, SETTINGS)
         scale = SETTINGS.alpha / SETTINGS.rank
         own = {name: tensor.float() for name, tensor in load_file(run.path(TRAINED)).items()}
@@ -107,7 +107,7 @@ def test_what_is_exported_computes_what_was_trained(recipe: Recipe, data: Path, 
             ):
                 if parameter.requires_grad and name.replace(theirs, ours) in own:
                     parameter.copy_(own[name.replace(theirs, ours)] * factor)
-        trained, _ = unmerged(batch)
+        trained = unmerged(batch)
     torch.testing.assert_close(served, merged)
     torch.testing.assert_close(served, trained, rtol=1e-3, atol=1e-3)
     assert served.std() > 0.1

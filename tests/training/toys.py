@@ -78,6 +78,6 @@ def toy_rows(file: Path, count: int, seed: int = 0) -> Path:
 def toy_recipe(base: Path, data: Path, settings: Settings = SETTINGS) -> Recipe:
     """The recipe of a toy whose rows are written to `data`."""
     toy_rows(data / "train" / "toy.jsonl", 360)
-    toy_rows(data / "train" / "fresh.jsonl", 180, seed=1)
+    toy_rows(data / "train" / "fresh.jsonl", 1200, seed=1)
     learnt, fresh = (Source(f"train/{name}.jsonl", "MIT") for name in ("toy", "fresh"))
     return Recipe("base", str(base), (learnt,), {"en": (fresh,)}, {"en": (fresh,)}, settings)

@@ -70,7 +70,8 @@ def require_harmless(page: Page) -> None:
     """Nothing ran, nothing of it became an element, and no link leads to a script."""
     assert page.evaluate("window.pwned") is None
     strange = "main script, main img, main svg, main iframe, aside script, aside img, aside svg, aside iframe"
-    assert page.locator(strange).count() == 0
+    ours = "main details.timeline svg"
+    assert page.locator(strange).count() == page.locator(ours).count()
     targets = page.locator("a").evaluate_all("links => links.map(link => link.protocol)")
     assert set(targets) <= {"http:", "https:"}
 
@@ -124,7 +125,7 @@ def test_nothing_of_a_hostile_corpus_or_reply_is_executed(
     page.goto(report.as_uri())
     expect(page.locator("h1")).to_have_text(ATTACKS[1])
     assert page.evaluate("window.pwned") is None
-    assert page.locator("script, img, svg, iframe").count() == 0
+    assert page.locator("script, img, svg, iframe").count() == page.locator("details.timeline svg").count()
 
 
 def test_a_hostile_passage_has_a_harmless_page(page: Page, hostile_url: str, upstream: Upstream) -> None:

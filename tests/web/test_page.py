@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,7 +19,7 @@ from proxy.server.web_page import FOLDER
 from tests.scripted_upstream import Reply, Status, Upstream
 from tests.server.facts import TRUE, TRUE_TOO, UNKNOWN
 from tests.serving import serving, settings_for
-from tests.web.browsing import ARRIVES, ask, begin, ready, received
+from tests.web.browsing import ARRIVES, SECONDS, ask, begin, ready, received
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -302,3 +304,143 @@ def test_a_report_opens_without_the_server(
         expect(report.locator("blockquote.failed")).to_contain_text([UNKNOWN])
         report.get_by_role("link", name="[1]").click()
         expect(report.locator("#reference-1")).to_be_in_viewport()
+
+
+def test_an_answer_has_a_time_line(page: Page, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda body: f"{TRUE} {UNKNOWN}" if len(body["messages"]) == 1 else TRUE_TOO
+    page.goto(home(base_url))
+    turn = ask(page, QUESTION)
+    summary = turn.locator(".timeline summary")
+    expect(summary).to_contain_text("Time line")
+    rows = turn.locator(".timeline tr")
+    expect(rows.first).to_be_hidden()
+    summary.focus()
+    page.keyboard.press("Enter")
+    expect(rows.first).to_be_visible()
+    names = turn.locator(".timeline th").all_text_contents()
+    assert [name for name in names if name != "Waiting"] == [
+        "Model",
+        "Claims",
+        "Retrieval",
+        "Checking",
+        "Correction",
+    ]
+    expect(rows.filter(has_text="Correction")).to_contain_text("rounds: 1")
+    widest = "bars => bars.every(bar => bar.x.baseVal.value + bar.width.baseVal.value <= 1000.01)"
+    assert turn.locator(".timeline rect").evaluate_all(widest)
+
+
+def test_a_link_holds_the_answer_and_says_that_it_was_not_checked_here(
+    page: Page, browser: Browser, base_url: str, upstream: Upstream
+) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: f"{TRUE} {UNKNOWN}"
+    page.goto(home(base_url))
+    turn = ask(page, QUESTION)
+    turn.get_by_role("button", name="Copy a link").click()
+    shown = turn.get_by_label("Link to this answer")
+    expect(shown).to_be_visible()
+    link = shown.input_value()
+    assert link.startswith(f"{home(base_url)}#answer=1.")
+    assert len(link) <= 8000
+    with browser.new_context(locale="en-GB") as context:
+        context.set_default_timeout(1000 * SECONDS)
+        other = context.new_page()
+        asked: list[str] = []
+        other.on("request", lambda request: asked.append(request.url))
+        other.goto(link)
+        expect(other.get_by_role("heading", name=QUESTION)).to_be_visible()
+        expect(other.locator(".claim.supported")).to_have_text(TRUE)
+        expect(other.locator(".claim").nth(1)).to_have_text(UNKNOWN)
+        expect(other.locator("#shared")).to_contain_text("This server has not checked them now.")
+        other.get_by_role("button", name="Source 1: Eiffel Tower").click()
+        expect(other.locator("#panel mark")).to_contain_text("330 metres")
+        assert not any("/v1/" in url for url in asked)
+        other.get_by_role("button", name="Check it here").click()
+        expect(other.get_by_label("Text to check")).to_have_value(f"{TRUE} {UNKNOWN}")
+        other.keyboard.press("Enter")
+        expect(other.locator("#checked .claim.supported")).to_have_text(TRUE)
+
+
+FORGED: list[Any] = [
+    {"content": 7, "references": {"n": 1}, "verification": [1]},
+    {
+        "content": "A b.",
+        "references": [{"n": 1, "url": "javascript:window.pwned=1", "spans": [[4, 7]]}, None, 3],
+    },
+    {
+        "title": "<img src=x onerror=window.pwned=1>",
+        "content": "<script>window.pwned=1</script>[1]",
+        "references": [{"n": 1, "title": "<svg onload=window.pwned=1>", "url": "data:text/html,<script>"}],
+        "verification": {
+            "claims": [{"start": 0, "end": 31, "verdict": "constructor", "references": [1, "x"]}],
+            "attempts": [{"nonfactual": [{"replaced_by": "x", "evidence": {"url": "javascript:1"}}, None]}],
+            "best": 1e9,
+            "timeline": [
+                {"phase": "toString", "start": "x"},
+                {"phase": "upstream", "start": -1, "end": 1e308},
+            ],
+        },
+    },
+]
+"""What a link may hold that nobody's server has made."""
+
+PACK = """async text => {
+    const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+    const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
+    return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(""))
+        .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}"""
+
+
+def test_a_forged_link_does_nothing(page: Page, base_url: str) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(home(base_url) + "#check")
+    packed = [page.evaluate(PACK, json.dumps(forged)) for forged in FORGED]
+    bomb = page.evaluate(PACK, json.dumps({"content": "a" * 3_000_000}))
+    for fragment in ("", "%%%", "AAAA", packed[0][:-5], bomb):
+        page.evaluate("fragment => { location.hash = fragment }", f"#answer=1.{fragment}")
+        expect(page.locator("#shared").get_by_role("alert")).to_have_text(
+            "This link holds no answer that can be read."
+        )
+        page.evaluate("location.hash = '#check'")
+        expect(page.locator("#shared")).to_be_hidden()
+    for fragment in packed:
+        page.evaluate("fragment => { location.hash = fragment }", f"#answer=1.{fragment}")
+        expect(page.locator("#shared button.permalink")).to_be_visible()
+        for button in page.locator("#shared .answer button").all():
+            button.click()
+        assert page.evaluate("window.pwned") is None
+        assert page.locator("main script, main img, main iframe, aside script, aside img").count() == 0
+        protocols = page.locator("a").evaluate_all("links => links.map(link => link.protocol)")
+        assert set(protocols) <= {"http:", "https:"}
+        page.evaluate("location.hash = '#check'")
+        expect(page.locator("#shared")).to_be_hidden()
+
+
+def test_a_long_answer_has_a_report_and_no_link(page: Page, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    unlike = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(300)]
+    upstream.answer = lambda _body: f"{TRUE}\n\n```\n{' '.join(unlike)}\n```"
+    page.goto(home(base_url))
+    turn = ask(page, QUESTION)
+    turn.get_by_role("button", name="Copy a link").click()
+    expect(turn.get_by_role("status")).to_have_text("Too long for a link. Download the report instead.")
+
+
+def test_what_stands_around_a_passage_can_be_opened(page: Page, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: TRUE
+    page.goto(home(base_url))
+    ask(page, QUESTION).locator("button.cite").first.click()
+    panel = page.locator("#panel")
+    panel.get_by_role("button", name="Show what stands around it").click()
+    expect(panel.get_by_role("button", name="Show what stands around it")).to_be_hidden()
+    expect(panel.locator("mark")).to_contain_text("330 metres")
+    expect(panel.locator(".around").first).not_to_be_empty()

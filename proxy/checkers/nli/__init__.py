@@ -1,6 +1,26 @@
 """The checker `nli`: a cross-encoder trained for entailment."""
 
-from proxy.checkers.nli.checker import NLIChecker
-from proxy.checkers.nli.weights import INSTALL_BASE, Size, available, load, packaged
+from __future__ import annotations
 
-__all__ = ["INSTALL_BASE", "NLIChecker", "Size", "available", "load", "packaged"]
+from proxy.checkers.nli.checker import NLIChecker
+from proxy.checkers.nli.weights import INSTALL_BASE, available, load, packaged
+from proxy.types import Size
+
+
+def packaged_checker(english: Size, base_model: str | None = None) -> NLIChecker:
+    """The checker with the weights that come with the package: those of the size `english` for claims in
+    English, the small ones for Chinese. `base_model` names another place of the large one's base model.
+
+    Raises:
+        ConfigError: a file is missing or broken.
+    """
+    small = load(packaged("small"))
+    return NLIChecker({"en": load(packaged("base"), base_model) if english == "base" else small, "zh": small})
+
+
+def default_size() -> Size:
+    """The size for claims in English: the large one where its base model is installed."""
+    return "base" if available("base") else "small"
+
+
+__all__ = ["INSTALL_BASE", "NLIChecker", "available", "default_size", "load", "packaged", "packaged_checker"]

@@ -15,9 +15,9 @@ import torch
 from proxy.checkers.nli.model import TokenPair, batch_of
 from proxy.checkers.nli.reader import ClaimTooLongError, Window
 from proxy.checkers.nli.weights import Calibration, Loaded
-from proxy.model_files import device
+from proxy.model_files import device, dtype_of
 from proxy.text.language import language_of
-from proxy.text.words import words
+from proxy.text.words import uncovered, words
 from proxy.types import Judgement, Language, Page, Pair, Verdict
 
 log = logging.getLogger(__name__)
@@ -28,18 +28,15 @@ _GPU_BATCH_TOKENS = 16_384
 _MOST_WORKERS = 4
 _PAIRS_AT_ONCE = 16
 """Pairs that are read before we look again."""
-_DOUBTED = 0.5
-"""Of the largest doubt in a claim that fails, the share from which a word is named as missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """What the model says of one window: log-odds of entailment, the share of contradiction in what is left,
-    and the doubt at each token of the claim."""
+    """What the model says of one window: log-odds of entailment, and the share of contradiction in what is
+    left."""
 
     log_odds: float
     contradiction: float
-    doubts: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +64,7 @@ class NLIChecker:
         self._device = device()
         for loaded in self._models.values():
             loaded.model.to(self._device)
+            loaded.model.encoder.to(dtype_of("auto"))
         self._tokens = _BATCH_TOKENS.get(self._device.type, _GPU_BATCH_TOKENS)
         self._threads = ThreadPoolExecutor(
             workers or min(torch.get_num_threads(), _MOST_WORKERS), "nli-checker", initializer=_one_core
@@ -156,17 +154,13 @@ class NLIChecker:
         try:
             batch = batch_of(pairs, loaded.reader.special)
             with torch.inference_mode():
-                logits, doubts = loaded.model(batch.to(self._device))
+                logits = loaded.model(batch.to(self._device))
             if not torch.isfinite(logits).all():
                 log.error("the checker's model for %s gave no finite numbers", language)
                 return [None] * len(pairs)
             shares = (logits[:, 1] - logits[:, 2]).sigmoid().tolist()
             odds = (logits[:, 0] - logits[:, 1:].logsumexp(-1)).tolist()
-            blamed = doubts.logsumexp(-1).cpu()
-            return [
-                _Scores(odds[row], shares[row], tuple(blamed[row][batch.claim[row] == 1].tolist()))
-                for row in range(len(pairs))
-            ]
+            return [_Scores(*scores) for scores in zip(odds, shares, strict=True)]
         except Exception:
             log.exception("the checker's model for %s failed on %d pairs", language, len(pairs))
             return [None] * len(pairs)
@@ -190,11 +184,11 @@ class NLIChecker:
                 Verdict.SUPPORTED, score, quote, "the evidence entails the claim", carrying=carrying
             )
         contradicts = max(read.scores.contradiction for read in by_piece[decisive.window.piece])
-        if contradicts >= calibration.contradiction:
+        if contradicts * (1 - score) >= calibration.contradiction:
             verdict, reason = Verdict.CONTRADICTED, "the evidence says otherwise"
         else:
             verdict, reason = Verdict.UNSUPPORTED, "the evidence does not say it"
-        return Judgement(verdict, score, quote, reason, carrying=carrying, missing=_missing(pair.claim, best))
+        return Judgement(verdict, score, quote, reason, carrying=carrying, missing=_missing(pair))
 
 
 def _one_core() -> None:
@@ -232,23 +226,12 @@ def _quoted(pair: Pair, window: Window) -> tuple[tuple[int, int] | None, tuple[t
     return (start, end), _joined(pair.evidence, [(start + word.start, start + word.end) for word in said])
 
 
-def _missing(claim: str, pieces: Sequence[_Read]) -> tuple[tuple[int, int], ...]:
-    """The words of the claim that the model doubts most: those of at least half of the largest doubt."""
-    spoken = words(claim)
-    doubted: dict[int, float] = {}
-    for piece in pieces:
-        index = 0
-        for (start, end), doubt in zip(piece.window.claim_spans, piece.scores.doubts, strict=True):
-            while index < len(spoken) and spoken[index].end <= start:
-                index += 1
-            if index < len(spoken) and spoken[index].start < end:
-                doubted[index] = max(doubted.get(index, -math.inf), doubt)
-    if not doubted:
-        return ()
-    content = {index: _sigmoid(doubt) for index, doubt in doubted.items() if spoken[index].content}
-    largest = max(content.values(), default=0.0)
-    named = [spoken[index] for index, doubt in sorted(content.items()) if doubt >= _DOUBTED * largest]
-    return _joined(claim, [(word.start, word.end) for word in named])
+def _missing(pair: Pair) -> tuple[tuple[int, int], ...]:
+    """The content words of the claim that stand nowhere in the evidence or its titles."""
+    texts = [
+        text for page in (Page(pair.evidence, pair.title), *pair.others) for text in (page.text, page.title)
+    ]
+    return _joined(pair.claim, [(word.start, word.end) for word in uncovered(pair.claim, texts)])
 
 
 def _joined(text: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

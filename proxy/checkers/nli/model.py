@@ -1,7 +1,7 @@
 """The cross-encoder: a pretrained encoder reads evidence and claim together, a head classifies the pair.
 
 Input is `<s> evidence </s></s> claim </s>`. The head gives three logits for the pair (entailment,
-contradiction, neutral), and per token of the claim how much that token is to blame if the claim fails.
+contradiction, neutral).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Head(nn.Module):
     """Classifies a pair by the means of both texts, and by the doubt at each token of the claim.
 
     A token's two doubts (contradiction, neutral) are added to the pair's logits by a soft maximum over the
-    claim: one wrong word is enough. So they learn to point at the wrong words without being told these.
+    claim: one wrong word is enough.
     """
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -99,16 +99,17 @@ class Head(nn.Module):
         nn.init.normal_(self.token.weight, std=0.02)
         nn.init.zeros_(self.token.bias)
 
-    def forward(self, states: Tensor, evidence: Tensor, claim: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of shape (pairs, 3), and doubts of shape (pairs, length, 2), which mean something at the
-        claim's tokens only. `states` is of shape (pairs, length, width)."""
+    def forward(self, states: Tensor, evidence: Tensor, claim: Tensor) -> Tensor:
+        """Logits of shape (pairs, 3). `states` is of shape (pairs, length, width), the masks are of shape
+        (pairs, length)."""
         u, v = _mean(states, evidence), _mean(states, claim)
         features = torch.cat([u, v, (u - v).abs(), u * v], -1)
         mixed = functional.gelu(self.mix(functional.layer_norm(features, features.shape[-1:])))
         doubts: Tensor = self.token(states)
         of_claim = doubts.masked_fill(claim[..., None] == 0, _MASKED)
         worst = of_claim.logsumexp(1) - claim.sum(1, keepdim=True).clamp(min=1).log()
-        return self.out(mixed) + functional.pad(worst, (1, 0)), doubts
+        logits: Tensor = self.out(mixed) + functional.pad(worst, (1, 0))
+        return logits
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:
@@ -124,11 +125,11 @@ class NLIModel(nn.Module):
         self.encoder = encoder
         self.head = Head(width, hidden)
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """What `Head` gives for a batch."""
+    def forward(self, batch: Batch) -> Tensor:
+        """The logits of a batch, of shape (pairs, 3)."""
         states = self.encoder(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
-        logits, doubts = self.head(states.float(), batch.evidence, batch.claim)
-        return logits, doubts
+        logits: Tensor = self.head(states.float(), batch.evidence, batch.claim)
+        return logits
 
 
 def load_base(folder: Path, hidden: int) -> NLIModel:

@@ -54,12 +54,11 @@ class Sentence:
 class Window:
     """One input of the model. `sentences` are the spans in `Pair.evidence` that it has, best first.
 
-    `claim_spans` are the places of the claim's tokens in `Pair.claim`. `piece` numbers the claim's pieces.
+    `piece` numbers the claim's pieces.
     """
 
     tokens: TokenPair
     sentences: tuple[Span, ...]
-    claim_spans: tuple[Span, ...]
     piece: int = 0
 
 
@@ -103,7 +102,7 @@ class Reader:
         context = tuple(self._encode(pair.context).ids[-_CONTEXT_TOKENS:]) if pair.context else ()
         evidence = list(self._evidence(pages, keys))
         return [
-            Window(TokenPair(tokens, tuple(claim.ids), context), spans, tuple(claim.offsets), number)
+            Window(TokenPair(tokens, claim, context), spans, number)
             for number, claim in enumerate(pieces)
             for tokens, spans in evidence
         ]
@@ -114,19 +113,15 @@ class Reader:
             raise ValueError(f"the tokenizer has no {names[0]}")
         return ids[0]
 
-    def _pieces(self, claim: str) -> list[_Piece]:
+    def _pieces(self, claim: str) -> list[tuple[int, ...]]:
         if not any(word.content or word.keys for word in words(claim)):
             return []
-        encoding = self._encode(claim)
-        ids, offsets = encoding.ids, encoding.offsets
+        ids = self._encode(claim).ids
         count = -(-len(ids) // CLAIM_TOKENS)
         if count > MOST_PIECES:
             raise ClaimTooLongError(f"the claim has more than {CLAIM_TOKENS * MOST_PIECES} tokens")
         size = -(-len(ids) // max(1, count))
-        return [
-            _Piece(tuple(ids[start : start + size]), tuple(offsets[start : start + size]))
-            for start in range(0, len(ids), size)
-        ]
+        return [tuple(ids[start : start + size]) for start in range(0, len(ids), size)]
 
     def _encode(self, text: str) -> Encoding:
         return self._tokenizer.encode(text, add_special_tokens=False)
@@ -188,12 +183,6 @@ class Reader:
                 keys = _keys(text[piece_start:piece_end])
                 sentences.append(Sentence((piece_start, piece_end), tuple(ids[low:high]), keys))
         return tuple(sentences)
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    ids: tuple[int, ...]
-    offsets: tuple[Span, ...]
 
 
 def _keys(text: str) -> frozenset[str]:

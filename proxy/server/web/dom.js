@@ -12,6 +12,14 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
+/** The same for SVG. */
+export function svg(name, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  append(element, children);
+  return element;
+}
+
 export function append(parent, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === "") continue;

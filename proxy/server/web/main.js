@@ -2,16 +2,23 @@
 
 import { onKeyNeeded, setKey } from "./api.js";
 import { explain, loadModels, startAsk } from "./ask.js";
-import { startCheck } from "./check.js";
+import { propose, startCheck } from "./check.js";
 import { startCorpus } from "./corpus.js";
 import { byId } from "./dom.js";
+import { showShared } from "./foot.js";
 import { close } from "./panel.js";
+import { isAnswer } from "./permalink.js";
 import { language, onLanguage, switchLanguage, t } from "./texts.js";
 
 const TABS = ["ask", "check", "corpus"];
 const FIRST = { ask: "question", check: "text", corpus: "query" };
 
+/** Whether the server was asked for its models; for an answer that a link holds it need not be. */
+let begun = false;
+
 function open(name, { focus = false } = {}) {
+  byId("shared").hidden = true;
+  if (!begun) begin();
   for (const tab of TABS) {
     const chosen = tab === name;
     byId(tab).hidden = !chosen;
@@ -38,9 +45,28 @@ function startTabs() {
       open(next, { focus: true });
     });
   });
-  const named = () => (TABS.includes(location.hash.slice(1)) ? location.hash.slice(1) : TABS[0]);
-  addEventListener("hashchange", () => open(named()));
-  open(named());
+  const follow = () => {
+    if (isAnswer(location.hash)) openShared();
+    else open(TABS.includes(location.hash.slice(1)) ? location.hash.slice(1) : TABS[0]);
+  };
+  addEventListener("hashchange", follow);
+  follow();
+}
+
+/** Shows the answer in the address instead of a tab. */
+function openShared() {
+  for (const tab of TABS) {
+    byId(tab).hidden = true;
+    byId(`tab-${tab}`).setAttribute("aria-selected", "false");
+    byId(`tab-${tab}`).tabIndex = tab === TABS[0] ? 0 : -1;
+  }
+  close();
+  byId("shared").hidden = false;
+  showShared(location.hash, (text, question) => {
+    history.replaceState(null, "", "#check");
+    open("check");
+    propose(text, question);
+  });
 }
 
 function startTexts() {
@@ -71,19 +97,20 @@ function startKey() {
 }
 
 async function begin() {
+  begun = true;
   try {
     await loadModels();
     byId("ask-status").textContent = "";
-    byId(FIRST[TABS.find((name) => !byId(name).hidden)]).focus();
+    const shown = TABS.find((name) => !byId(name).hidden);
+    if (shown && document.activeElement === document.body) byId(FIRST[shown]).focus();
   } catch (error) {
     byId("ask-status").textContent = explain(error);
   }
 }
 
 startTexts();
-startTabs();
 startKey();
 startAsk();
 startCheck();
 startCorpus();
-begin();
+startTabs();

@@ -45,7 +45,7 @@ export const openings = (view) => ({
 function showReference(model, n, from) {
   const reference = model.cited.get(n);
   if (!reference) return;
-  show(() => [drawPassage(reference, `[${n}] ${reference.title}`), drawReferences(model)], from);
+  show(() => [drawPassage(reference, `[${n}] ${reference.title}`), drawReferences(model, "alsoCited")], from);
 }
 
 function showFailure(model, part, from) {
@@ -56,7 +56,7 @@ function showFailure(model, part, from) {
       el("h2", {}, part.kind === "correction" ? t(part.left ? "leftOut" : "before") : verdictOf(verdict)),
       el("blockquote", { class: "failed" }, part.text),
       drawFailure(failure ?? {}),
-      drawReferences(model),
+      drawReferences(model, "alsoCited"),
     ],
     from,
   );
@@ -98,22 +98,48 @@ export function showPassage(passage, from) {
 }
 
 /** A passage with its quote marked and the words underlined that carry the claim. */
-export function drawPassage(passage, title) {
+export function drawPassage(passage, title, interactive = true) {
   const { section, text, quote = "", url, id, document_id: documentId, start, end } = passage;
   const quotes = quotesIn(passage);
   const carrying = (piece) => el("mark", {}, underlined(piece, passage));
   const [first] = quotes;
-  const source = opens(url) && first ? `${url}${ours(url, id) ? `?quote=${first[0]}-${first[1]}` : ""}` : url;
+  const source = ours(url, id) && first && !url.includes("?") ? `${url}?quote=${first[0]}-${first[1]}` : url;
+  const around = surroundings.get(id);
   return el("article", { class: "passage" }, [
     el("h2", {}, title),
     section ? el("p", { class: "hint" }, section) : null,
+    around?.before.map((each) => el("p", { class: "around" }, each.text)),
     el("blockquote", {}, quote ? marked(text, quotes, carrying) : text),
-    opens(source) ? el("p", {}, link(source, t("openSource")), " ", el("span", { class: "hint" }, url)) : null,
+    around?.after.map((each) => el("p", { class: "around" }, each.text)),
+    interactive && !around && inIndex(id, url)
+      ? el("button", { type: "button", class: "surround", click: (event) => surround(id, event.currentTarget) }, t("showAround"))
+      : null,
+    opens(source) ? el("p", {}, link(source, t("openSource")), " ", el("span", { class: "hint" }, bare(url))) : null,
     documentId ? el("p", { class: "hint" }, t("place", { document: documentId, start, end })) : null,
   ]);
 }
 
-const ours = (url, id) => url.endsWith(`/v1/references/${id}`);
+/** An address for people: without the words that a browser looks for, and without our signature. */
+const bare = (url) => url.replace(/#?:~:text=.*$/, "").replace(/(\/v1\/references\/\w+)\?.*$/, "$1");
+
+const ours = (url, id) => opens(url) && new URL(url).pathname.endsWith(`/v1/references/${id}`);
+
+/** Whether the server has the passage: those of the documents of a request are gone with it. */
+const inIndex = (id, url) => Boolean(id) && !url.startsWith("urn:");
+
+/** What stands around passages, by their ids, once it was asked for. */
+const surroundings = new Map();
+
+async function surround(id, button) {
+  button.disabled = true;
+  try {
+    surroundings.set(id, await get(`v1/references/${encodeURIComponent(id)}?around=2`));
+    redraw?.();
+    byId("panel").focus({ preventScroll: true });
+  } catch (error) {
+    button.replaceWith(el("p", { role: "alert", class: "hint" }, error.message));
+  }
+}
 
 const GAP = " … ";
 
@@ -139,7 +165,7 @@ function underlined(piece, { quote = "", highlights = [] }) {
   return marked(piece, inside, (word) => el("u", {}, word));
 }
 
-export function drawReferences(model) {
+export function drawReferences(model, name = "references") {
   const entry = (reference) =>
     el(
       "li",
@@ -150,9 +176,9 @@ export function drawReferences(model) {
         reference.title,
       ),
       reference.section && !reference.title.endsWith(reference.section) ? el("span", { class: "hint" }, ` ${reference.section}`) : null,
-      el("span", { class: "hint" }, ` ${t("score", { score: reference.score })}`),
+      el("span", { class: "hint" }, ` ${t("score", { score: Number(reference.score).toFixed(2) })}`),
     );
-  return el("nav", { class: "references", "aria-label": t("references") }, [
+  return el("nav", { class: "references", "aria-label": t(name) }, [
     el("h2", {}, t("references")),
     model.references.length
       ? el("ol", {}, model.references.map(entry))

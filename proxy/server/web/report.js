@@ -4,6 +4,7 @@ import { counts, drawPart } from "./answer.js";
 import { el } from "./dom.js";
 import { drawFailure, drawPassage } from "./panel.js";
 import { language, t } from "./texts.js";
+import { drawTimeline } from "./timeline.js";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
@@ -30,7 +31,7 @@ function page(title, model, style) {
     el("title", {}, title || t("report")),
   ]);
   const failed = model.parts.filter((part) => part.failure);
-  const body = el("body", { class: "paper" }, [
+  const main = el("main", { class: "paper" }, [
     el("h1", {}, title || t("report")),
     el("p", { class: "hint" }, t("made", { date: new Date().toLocaleString(language()) })),
     el("p", {}, counts(model.verification)),
@@ -42,11 +43,13 @@ function page(title, model, style) {
         drawFailure(part.failure, false),
       ]),
     ),
+    drawTimeline(model.verification.timeline ?? []),
     el("h2", {}, t("references")),
     model.references.map((reference) =>
-      el("section", { id: `reference-${reference.n}` }, drawPassage(reference, `[${reference.n}] ${reference.title}`)),
+      el("section", { id: `reference-${reference.n}` }, drawPassage(reference, `[${reference.n}] ${reference.title}`, false)),
     ),
   ]);
+  const body = el("body", {}, main);
   // The style is the page's own file; an element for it would be an inline style, which the page forbids itself.
   const heading = head.outerHTML.replace("</head>", () => `<style>${style}</style></head>`);
   return `<!doctype html>\n<html lang="${language()}">${heading}${body.outerHTML}</html>\n`;

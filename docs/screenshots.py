@@ -1,0 +1,137 @@
+"""Makes docs/images/*.png: the page as Chromium shows it, over the examples and the embedded demo.
+
+make pictures, which first indexes the examples in index/
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from proxy.cli import demo
+
+IMAGES = Path(__file__).with_name("images")
+INDEX = Path(__file__).parent.parent / "index"
+MOST_BYTES = 200_000
+COLOURS = 256
+SECONDS = 120
+TEXT = (
+    "The Eiffel Tower was inaugurated on 31 March 1889. "
+    "The iron frame of the Eiffel Tower weighs about 9,150 tonnes. "
+    "Lake Baikal holds about one fifth of the world's fresh surface water."
+)
+
+
+def main() -> None:
+    """Serves the examples and takes every picture."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        sys.exit("Chromium is not installed (Debian: apt-get install chromium).")
+    IMAGES.mkdir(exist_ok=True)
+    expect.set_options(timeout=1000 * SECONDS)
+    if not (INDEX / "manifest.json").exists():
+        sys.exit("The examples are not indexed: run make pictures.")
+    with sync_playwright() as playwright:
+        # Root, as in a container, has no sandbox in Chromium; what it opens here is our own.
+        options = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=chromium, args=options, timeout=1000 * SECONDS)
+        with demo.server(INDEX, "--model", demo.MODEL, patience=10 * SECONDS) as base_url:
+            home = base_url.removesuffix("v1")
+            take_ask(browser, home)
+            take_check(browser, home)
+            take_corpus(browser, home)
+            take_phone(browser, home)
+        browser.close()
+
+
+def take_ask(browser: Browser, home: str) -> None:
+    """An answer with what was corrected, its time line, and a passage beside it."""
+    with opened(browser, home, width=1240, height=690) as page:
+        ask(page, demo.QUESTION)
+        page.locator(".timeline summary").click()
+        page.locator(".answer button.cite").first.click()
+        expect(page.locator("#panel mark")).to_be_visible()
+        save(page, "page-ask")
+        page.locator("button.corrected").first.click()
+        expect(page.locator("#panel .failure")).to_be_visible()
+        save(page, "page-correction")
+
+
+def take_check(browser: Browser, home: str) -> None:
+    """A pasted text with a statement that the documents contradict."""
+    with opened(browser, home + "#check", width=1240, height=900) as page:
+        page.locator("#text").fill(TEXT)
+        page.locator("#check-send").click()
+        expect(page.locator("#checked button.report")).to_be_visible()
+        page.locator("#checked button.sign").first.click()
+        expect(page.locator("#panel .failure")).to_be_visible()
+        save(page, "page-check")
+
+
+def take_corpus(browser: Browser, home: str) -> None:
+    """What a query finds, and by which half of the search."""
+    with opened(browser, home + "#corpus", width=1240, height=690) as page:
+        page.locator("#query").fill("How deep is Lake Baikal?")
+        page.locator("#search-send").click()
+        expect(page.locator(".hit").first).to_be_visible()
+        save(page, "page-corpus")
+
+
+def take_phone(browser: Browser, home: str) -> None:
+    """The same in Chinese, dark, on a phone."""
+    with opened(browser, home, width=390, height=780, locale="zh-CN", dark=True) as page:
+        ask(page, "都江堰是谁主持修建的？")
+        page.locator(".turn").scroll_into_view_if_needed()
+        save(page, "page-phone")
+
+
+@contextmanager
+def opened(
+    browser: Browser, address: str, *, width: int, height: int, locale: str = "en-GB", dark: bool = False
+) -> Iterator[Page]:
+    """A page in a window of that size."""
+    context = browser.new_context(
+        locale=locale,
+        color_scheme="dark" if dark else "light",
+        viewport={"width": width, "height": height},
+        device_scale_factor=1.5,
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(1000 * SECONDS)
+    page = context.new_page()
+    page.goto(address)
+    expect(page.locator("#model option").first).to_be_attached()
+    yield page
+    context.close()
+
+
+def ask(page: Page, question: str) -> None:
+    """Asks, and waits for the whole answer."""
+    page.locator("#question").fill(question)
+    page.locator("#send").click()
+    expect(page.locator(".turn button.report")).to_be_visible()
+    expect(page.locator("#send")).to_be_enabled()
+
+
+def save(page: Page, name: str) -> None:
+    """Takes the picture. Fails where it is too large for a document."""
+    path = IMAGES / f"{name}.png"
+    page.mouse.move(0, 0)
+    shot = page.screenshot(animations="disabled", caret="hide")
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    size = path.stat().st_size
+    print(f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}: {size:,} bytes")
+    if size > MOST_BYTES:
+        sys.exit(f"{path.name} has over {MOST_BYTES:,} bytes.")
+
+
+if __name__ == "__main__":
+    main()

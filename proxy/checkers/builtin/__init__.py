@@ -1,1 +1,0 @@
-"""The built-in checker: overlap features, a small NLI model and a calibrated model per language."""
