@@ -371,6 +371,9 @@ def keys_add(
         list[ScopeChoice] | None,
         typer.Option(help="What the key may use; can be given several times. Default: `models`."),
     ] = None,
+    index: Annotated[
+        str | None, typer.Option(help="The index that it reads, one of `indexes`. Default: `index.path`.")
+    ] = None,
     file: KeyFileOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -384,7 +387,7 @@ def keys_add(
     """
     from proxy.cli import keys as command
 
-    command.add(name, [str(each) for each in scope or (ScopeChoice.MODELS,)], file, config)
+    command.add(name, [str(each) for each in scope or (ScopeChoice.MODELS,)], file, config, index)
 
 
 @keys_app.command("list")

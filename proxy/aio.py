@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from proxy.errors import OverloadedError, RateLimitError, StoppingError
+from proxy.tracing import Span
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ class Asker:
         request: the request's id.
         most_calls: how many upstream calls the request may make; None: any number.
         most_tokens: after how many tokens it may make no further call; None: never.
+        most_places: how many requests of its key may run at once; None: as many as of any key.
         calls: those made so far.
         tokens: those spent so far.
         waited: seconds that the request waited for its place; None where it needed none.
@@ -51,12 +53,14 @@ class Asker:
         counts: what happened, by the name of the metric and its labels.
         steps: what was done when, in the order in which it ended.
         begun: when the request came, as `time.perf_counter` tells it.
+        span: the request's, where it is traced.
     """
 
     key: str = ""
     request: str = ""
     most_calls: int | None = None
     most_tokens: int | None = None
+    most_places: int | None = None
     calls: int = 0
     tokens: int = 0
     waited: float | None = None
@@ -65,6 +69,7 @@ class Asker:
     counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
     steps: list[Step] = field(default_factory=list)
     begun: float = field(default_factory=time.perf_counter)
+    span: Span | None = None
 
     def note(self, phase: str, begun: float, count: int = 0, first: float | None = None) -> None:
         """Puts a step that began at `begun` and ends now into the time line. Times are those of
@@ -105,7 +110,8 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 class Gate:
-    """`concurrency` places, `per_key` of them for one key, and a queue of `queue` before them.
+    """`concurrency` places, `per_key` of them for one key that has no bound of its own (`Asker.most_places`),
+    and a queue of `queue` before them.
 
     Keys take turns: a key whose requests fill the queue delays its own. Where the queue is full, the newest
     request of the key that has most waiting makes room for a key that has fewer. Without a key (no keys are
@@ -116,6 +122,7 @@ class Gate:
         self._free = concurrency
         self._queue = queue
         self._per_key = per_key
+        self._bounds: dict[str, int] = {}
         self._running: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
@@ -133,10 +140,12 @@ class Gate:
     async def place(self) -> AsyncIterator[None]:
         """Waits for a place and holds it. Raises `OverloadedError` where the queue is full, `RateLimitError`
         where it is, and the key has as many places as it may have."""
-        key, begun = ASKER.get().key, time.perf_counter()
+        asker, begun = ASKER.get(), time.perf_counter()
+        key = asker.key
+        self._bounds[key] = asker.most_places or self._per_key
         await self._enter(key)
-        ASKER.get().waited = time.perf_counter() - begun
-        ASKER.get().note("waiting", begun)
+        asker.waited = time.perf_counter() - begun
+        asker.note("waiting", begun)
         try:
             yield
         finally:
@@ -160,7 +169,10 @@ class Gate:
             raise
 
     def _may_enter(self, key: str) -> bool:
-        return self._free > 0 and not (key and self._running[key] >= self._per_key)
+        return self._free > 0 and not self._is_full(key)
+
+    def _is_full(self, key: str) -> bool:
+        return bool(key) and self._running[key] >= self._bounds.get(key, self._per_key)
 
     def _take(self, key: str) -> None:
         self._free -= 1
@@ -192,9 +204,10 @@ class Gate:
         raise self._refusal(key)
 
     def _refusal(self, key: str) -> OverloadedError | RateLimitError:
-        if key and self._running[key] >= self._per_key:
+        if self._is_full(key):
+            most = self._bounds.get(key, self._per_key)
             return RateLimitError(
-                f"Your key has {self._per_key} requests under way, as many as it may have "
+                f"Your key has {most} requests under way, as many as it may have "
                 "(limits.key.concurrency), and the queue is full. Wait until one of them has ended.",
                 retry_after=1.0,
             )

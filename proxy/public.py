@@ -96,7 +96,7 @@ def create_app(settings: Settings) -> Starlette:
         ConfigError: a setting is wrong, or an upstream has no key.
         BrokenIndexError: the index is missing, damaged, or was made by another encoder.
     """
-    from proxy.cli.compose import compose
+    from proxy.cli.compose import compose, make_tracer
     from proxy.server.app import create_app
 
-    return create_app(compose(settings), settings)
+    return create_app(compose(settings), settings, make_tracer(settings))

@@ -15,7 +15,7 @@ from proxy import public
 ROOT = Path(__file__).parent.parent
 
 ROOMS = [
-    {"proxy.types", "proxy.protocols", "proxy.errors", "proxy.aio"},
+    {"proxy.types", "proxy.protocols", "proxy.errors", "proxy.aio", "proxy.tracing"},
     {"proxy.config", "proxy.text", "proxy.model_files"},
     {"proxy.claims"},
     {"proxy.citations"},
@@ -50,7 +50,9 @@ MAY_NOT = {
     ],
 }
 
-HEAVY = set("torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai".split())
+HEAVY = set(
+    "torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai opentelemetry".split()
+)
 """Where each may be imported; the command line's own module imports none of them."""
 HOMES = (
     "proxy.retrieval",
@@ -59,6 +61,7 @@ HOMES = (
     "proxy.model_files",
     "proxy.text.sentences",
     "index_builder",
+    "proxy.server.telemetry",
     "proxy.cli",
     "evaluation",
     "training",

@@ -28,12 +28,18 @@ class Cached:
     def __init__(self, inner: Checker, version: str, *, max_pairs: int = 10_000, max_chars: int = 20_000_000):
         self._inner = inner
         self._version = version
+        self._bounds = max_pairs, max_chars
         self._kept = Judgements(max_pairs, max_chars)
         self._under_way: dict[_Key, asyncio.Future[_Outcome]] = {}
         self.hits = 0
         """Pairs whose judgement was there, or under way."""
         self.misses = 0
         """Pairs that the inner checker was asked about."""
+
+    def apart(self) -> Cached:
+        """The same checker behind a cache of its own."""
+        pairs, chars = self._bounds
+        return Cached(self._inner, self._version, max_pairs=pairs, max_chars=chars)
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. Raises what the inner checker raises."""

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Protocol, get_args, runtime_checkable
 
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
@@ -26,6 +26,7 @@ from proxy.retrieval import Corpus, open_corpus, retriever, search_thread
 from proxy.retrieval.chunks import WindowedEncoder
 from proxy.retrieval.index_files import open_index
 from proxy.retrieval.request_corpus import RequestCorpora
+from proxy.tracing import Tracer
 from proxy.types import Granularity, RetrievalMode
 from proxy.upstream.budget import Budgeted
 from proxy.upstream.embedded.embedded_llm import DEMO, DESCRIPTIONS, EmbeddedLLM
@@ -33,6 +34,7 @@ from proxy.upstream.endpoint import Endpoint, Relay
 from proxy.upstream.endpoint import Upstream as UpstreamClient
 from proxy.upstream.provider import make_upstream, missing_keys
 from proxy.upstream.retry import Retrying, RetryingRelay
+from proxy.upstream.traced import TracedLLM, traced
 
 MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
 
@@ -113,7 +115,23 @@ def compose(settings: Settings, say: Callable[[str], None] = silent) -> AppConte
     library = load_library(settings, say)
     say(f"Loading the checker {settings.checker.name} ...")
     backends = replace(make_backends(settings, library), threads=(library.thread,))
-    return backends.over(library.corpus, library.generation)
+    return with_others(backends, backends.over(library.corpus, library.generation), say)
+
+
+def with_others(backends: Backends, first: AppContext, say: Callable[[str], None] = silent) -> AppContext:
+    """The components, with those over the further indexes. Raises `BrokenIndexError`."""
+    others: dict[str, AppContext] = {}
+    closes = [first.close]
+    for name, path in backends.settings.indexes.items():
+        say(f"Opening the index {name}, {path} ...")
+        others[name] = backends.apart(Path(path)).reopen()
+        closes.insert(0, others[name].close)
+
+    async def close() -> None:
+        for each in closes:
+            await each()
+
+    return replace(first, others=others, close=close) if others else first
 
 
 def require_agreement(settings: Settings) -> None:
@@ -147,6 +165,29 @@ def require_agreement(settings: Settings) -> None:
             )
 
 
+def make_tracer(settings: Settings) -> Tracer | None:
+    """What traces requests, where that is wanted. Raises `ConfigError` where OpenTelemetry is missing."""
+    if not settings.traces.enabled:
+        return None
+    try:
+        from proxy.server.telemetry import RecordedTraces
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"traces.enabled needs OpenTelemetry ({error.name} is missing): pip install 'vouch[otel]'.",
+            param="traces.enabled",
+        ) from None
+    return RecordedTraces(settings.traces)
+
+
+@runtime_checkable
+class Apart(Protocol):
+    """An encoder that keeps vectors."""
+
+    def apart(self) -> WindowedEncoder:
+        """The same encoder, keeping its own."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Backends:
     """What outlives an index: clients of upstreams, checkers, encoder and threads.
@@ -165,6 +206,8 @@ class Backends:
     """Models that no index is part of, once they are made."""
     threads: tuple[ThreadPoolExecutor, ...] = ()
     """Those that end with the application."""
+    closes_clients: bool = True
+    """Whether the clients of upstreams end with this."""
 
     def over(self, corpus: Corpus, generation: str) -> AppContext:
         """The application's components over an index."""
@@ -195,6 +238,21 @@ class Backends:
             IndexSource(self.path, next_time.reopen) if self.path else None,
         )
 
+    def apart(self, path: Path) -> Backends:
+        """The same for the index in another folder. Models and clients are shared, and end with this one;
+        judgements and vectors that are kept are not shared."""
+        encoder = self.encoder.apart() if isinstance(self.encoder, Apart) else self.encoder
+        return replace(
+            self,
+            encoder=encoder,
+            path=path,
+            checkers=self.checkers.apart(),
+            request_corpora=_request_corpora(self.settings, encoder, self.searching),
+            models={},
+            threads=(),
+            closes_clients=False,
+        )
+
     def reopen(self) -> AppContext:
         """The components over the index as it is on disk now. Blocking. Raises `BrokenIndexError`."""
         index = open_index(self.path or "")
@@ -203,7 +261,7 @@ class Backends:
 
     async def close(self) -> None:
         """Closes connections and ends threads."""
-        for forwarder in self.forwarders.values():
+        for forwarder in self.forwarders.values() if self.closes_clients else ():
             await forwarder.close()
         self.checkers.close()
         self.request_corpora.close()
@@ -216,25 +274,31 @@ def make_parts(settings: Settings, library: Library) -> AppContext:
     return make_backends(settings, library).over(library.corpus, library.generation)
 
 
-def make_backends(settings: Settings, library: Library) -> Backends:
-    """What outlives the library's corpus."""
+def make_backends(settings: Settings, library: Library, checkers: Checkers | None = None) -> Backends:
+    """What outlives the library's corpus. The configured checkers are loaded, unless others are given."""
     return Backends(
         settings,
         library.encoder,
         library.thread,
         library.path,
         forwarders={
-            upstream.name: make_upstream(endpoint(upstream), upstream.client)
+            upstream.name: _client(upstream, settings)
             for upstream in settings.upstreams
             if upstream.model not in DESCRIPTIONS
         },
-        checkers=load_checkers(settings.checker),
-        request_corpora=RequestCorpora(
-            library.encoder,
-            thread=library.thread,
-            words=settings.index.words,
-            threshold=None if settings.retrieval.threshold == "auto" else settings.retrieval.threshold,
-        ),
+        checkers=checkers or load_checkers(settings.checker),
+        request_corpora=_request_corpora(settings, library.encoder, library.thread),
+    )
+
+
+def _request_corpora(
+    settings: Settings, encoder: WindowedEncoder, searching: ThreadPoolExecutor
+) -> RequestCorpora:
+    return RequestCorpora(
+        encoder,
+        thread=searching,
+        words=settings.index.words,
+        threshold=None if settings.retrieval.threshold == "auto" else settings.retrieval.threshold,
     )
 
 
@@ -254,7 +318,7 @@ def make_models(backends: Backends, corpus: Retriever) -> dict[str, Model]:
     llms: dict[str, LLM] = {
         upstream.name: Retrying(Budgeted(forwarders[upstream.name]), upstream.max_retries)
         if upstream.name in forwarders
-        else EmbeddedLLM(corpus, plant_error=upstream.model == DEMO)
+        else _embedded_llm(upstream, settings, corpus)
         for upstream in settings.upstreams
     }
     checking = {name: settings.checker.llm.model or name for name in llms}
@@ -277,6 +341,18 @@ def make_models(backends: Backends, corpus: Retriever) -> dict[str, Model]:
         )
         for upstream in settings.upstreams
     }
+
+
+def _client(upstream: UpstreamSettings, settings: Settings) -> UpstreamClient:
+    """What calls the upstream, in traces where there are any."""
+    where = endpoint(upstream)
+    client = make_upstream(where, upstream.client)
+    return traced(client, where) if settings.traces.enabled else client
+
+
+def _embedded_llm(upstream: UpstreamSettings, settings: Settings, corpus: Retriever) -> LLM:
+    llm = EmbeddedLLM(corpus, plant_error=upstream.model == DEMO)
+    return TracedLLM(llm, endpoint(upstream)) if settings.traces.enabled else llm
 
 
 def token_limit(params: Mapping[str, object]) -> tuple[str, int] | None:

@@ -59,6 +59,14 @@ class Checkers:
         version = json.dumps(key, default=str)
         return cached(checker, version, self.settings) if self.settings.cache_llm else checker
 
+    def apart(self) -> Checkers:
+        """The same checkers, each behind a cache of its own. Their threads end with the first ones."""
+        local = {
+            name: checker.apart() if isinstance(checker, Cached) else checker
+            for name, checker in self.local.items()
+        }
+        return Checkers(self.settings, local, ())
+
     def close(self) -> None:
         """Ends the local checkers' threads."""
         for close in self.closing:

@@ -13,26 +13,31 @@ from proxy.config.settings import KeyScope
 from proxy.errors import ConfigError
 
 
-def add(name: str, scopes: Sequence[str], file: Path | None, config: Path | None) -> None:
+def add(
+    name: str, scopes: Sequence[str], file: Path | None, config: Path | None, index: str | None = None
+) -> None:
     """Prints a new key, alone on standard output, so that it can be piped into a store of secrets."""
     path = _file(file, config)
     known: tuple[KeyScope, ...] = get_args(KeyScope)
     chosen = tuple(dict.fromkeys(scope for scope in known if scope in scopes))
     if unknown := sorted(set(scopes) - set(known)):
         raise ConfigError(f"There is no scope {unknown[0]!r}; there are {', '.join(known)}.")
-    plain = add_key(path, name, chosen)
+    plain = add_key(path, name, chosen, index or "")
     print(plain, flush=True)
+    reads = f" and reads the index {index}" if index else ""
     print(
-        f"The key {name!r} may use: {', '.join(chosen)}. It is shown this once: {path} has only its hash. "
-        "A running server takes it within seconds.",
+        f"The key {name!r} may use: {', '.join(chosen)}{reads}. It is shown this once: {path} has only its "
+        "hash. A running server takes it within seconds.",
         file=sys.stderr,
     )
 
 
 def show(file: Path | None, config: Path | None) -> None:
-    """Prints a line per key: name, scopes, when it was made, and how its hash begins."""
+    """Prints a line per key: name, scopes, when it was made, how its hash begins, and the index that it
+    names, if it does."""
     for key in read_keys(_file(file, config)):
-        print("\t".join((key.name, ",".join(key.scopes), key.created or "-", key.sha256[:12])))
+        own = (key.index,) if key.index else ()
+        print("\t".join((key.name, ",".join(key.scopes), key.created or "-", key.sha256[:12], *own)))
 
 
 def revoke(name: str, file: Path | None, config: Path | None) -> None:

@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from rich.text import Text
 from starlette.applications import Starlette
 
 from proxy.aio import Ending
-from proxy.cli.compose import compose
+from proxy.cli.compose import compose, make_tracer
 from proxy.cli.logs import set_up
 from proxy.cli.page import base_address, loopback_warning
 from proxy.config.load import load
@@ -58,7 +58,7 @@ class VouchServer(uvicorn.Server):
             )
         )
         self._ending: Ending = app.state.ending
-        self._reloader: Reloader = app.state.reloader
+        self._reloaders: Mapping[str, Reloader] = app.state.reloaders
         self._on_terminal = _on_terminal()
         self._server = server
 
@@ -69,11 +69,12 @@ class VouchServer(uvicorn.Server):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hang_up)
 
     def _hang_up(self) -> None:
-        """Loads the index again, unless the signal means that the terminal was closed."""
+        """Loads the indexes again, unless the signal means that the terminal was closed."""
         if self._on_terminal and not _on_terminal():
             self.should_exit = True
         else:
-            self._reloader.soon()
+            for reloader in self._reloaders.values():
+                reloader.soon()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends: not ready, not listening, what is under way to its end or cut off."""
@@ -101,9 +102,10 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
         console.print(Text(line, "dim"))
 
     with _listen(settings.server) as listener:
-        app = create_app(compose(settings, say), settings)
+        tracer = make_tracer(settings)
+        app = create_app(compose(settings, say), settings, tracer)
         host, port = listener.getsockname()[:2]
-        count = len(app.state.reloader.context.passages)
+        count = sum(len(each.context.passages) for each in app.state.reloaders.values())
         for line in (f"Vouch serves over {count:,} passages:", *plans(settings)):
             console.print(Text(line))
         console.print(Text(f"Listening on http://{f'[{host}]' if ':' in host else host}:{port}/v1"))

@@ -15,6 +15,7 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter, ValidationError
 
 from proxy.config.checker_settings import Section
+from proxy.config.limit_settings import Limits
 from proxy.config.settings import KeyScope
 from proxy.errors import ConfigError
 
@@ -26,11 +27,14 @@ _PREFIX = "vouch-"
 
 
 class StoredKey(Section):
-    """A key as the file has it: its name, hash and scopes, and when it was made (ISO 8601, UTC)."""
+    """A key as the file has it: its name, hash and scopes, which index it reads (empty: that of all), what is
+    other than under `limits` for it, and when it was made (ISO 8601, UTC)."""
 
     name: str = Field(min_length=1, max_length=64, pattern=r"^[\w.@-]+$")
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     scopes: tuple[KeyScope, ...] = Field(("models",), min_length=1)
+    index: str = ""
+    limits: Limits | None = None
     created: str = ""
 
 
@@ -69,7 +73,7 @@ def _key(path: Path, number: int, line: bytes) -> StoredKey:
         raise ConfigError(f"{message}. Make keys with: vouch keys add NAME --file {path}") from None
 
 
-def add_key(path: Path, name: str, scopes: Sequence[KeyScope]) -> str:
+def add_key(path: Path, name: str, scopes: Sequence[KeyScope], index: str = "") -> str:
     """Makes a key and puts its hash into the file, which is made if there is none. Returns the key itself,
     which nobody can find out later. Raises `ConfigError` where the name is taken or is none."""
     with _locked(path):
@@ -83,7 +87,10 @@ def add_key(path: Path, name: str, scopes: Sequence[KeyScope]) -> str:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         digest = sha256(plain.encode()).hexdigest()
         try:
-            made = StoredKey(name=name, sha256=digest, scopes=tuple(scopes), created=created)
+            own = {"index": index} if index else {}
+            made = StoredKey.model_validate(
+                {"name": name, "sha256": digest, "scopes": tuple(scopes), "created": created, **own}
+            )
         except ValidationError:
             raise ConfigError(
                 f"{name!r} is no name for a key: it has 1 to 64 letters, digits and any of . _ @ -"
@@ -111,7 +118,9 @@ def _write(path: Path, keys: Sequence[StoredKey]) -> None:
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             for key in keys:
-                file.write(json.dumps(key.model_dump(mode="json"), ensure_ascii=False) + "\n")
+                file.write(
+                    json.dumps(key.model_dump(mode="json", exclude_unset=True), ensure_ascii=False) + "\n"
+                )
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())

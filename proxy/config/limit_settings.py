@@ -64,10 +64,27 @@ class KeyLimits(Section):
 
 
 class Limits(Section):
-    """What one request may take, whatever it asks for, and what one key may take."""
+    """What one request may take, whatever it asks for, and what one key may take. As the limits of a single
+    key: what is other for it than for all."""
 
     upstream_calls: int = Field(100, ge=1)
     upstream_tokens: int | None = Field(None, ge=1)
     choices: int = Field(128, ge=1, le=128)
     key: KeyLimits = KeyLimits()
     options: OptionLimits = OptionLimits()
+
+    def overridden(self, by: Limits | None) -> Limits:
+        """These, with what is set in `by` in their place."""
+        if by is None:
+            return self
+        return self.model_copy(
+            update={
+                **{name: getattr(by, name) for name in by.model_fields_set},
+                "key": self.key.model_copy(update=_given(by.key)),
+                "options": self.options.model_copy(update=_given(by.options)),
+            }
+        )
+
+
+def _given(section: Section) -> dict[str, object]:
+    return {name: getattr(section, name) for name in section.model_fields_set}

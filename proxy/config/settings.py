@@ -50,6 +50,8 @@ class ApiKey(Section):
     sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
     name: str = Field("", max_length=64)
     scopes: tuple[KeyScope, ...] = ("models",)
+    index: str = ""
+    limits: Limits | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -78,6 +80,14 @@ class Log(Section):
     """How the server logs."""
 
     format: Literal["text", "json"] = "text"
+
+
+class Traces(Section):
+    """OpenTelemetry traces, and where they are sent."""
+
+    enabled: bool = False
+    endpoint: Address = None
+    sample: float = Field(1.0, ge=0, le=1)
 
 
 class Audit(Section):
@@ -162,6 +172,9 @@ class Index(Section):
     watch: float = Field(5.0, ge=0)
     words: int = Field(100, ge=20, le=1000)
     dense: DenseChoice = "auto"
+
+
+IndexName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 
 class Encoder(Section):
@@ -256,10 +269,12 @@ class Settings(Section):
     web: Web = Web()
     limits: Limits = Limits()
     metrics: Metrics = Metrics()
+    traces: Traces = Traces()
     log: Log = Log()
     audit: Audit = Audit()
     upstreams: tuple[Upstream, ...] = Field(DEFAULT_UPSTREAMS, min_length=1)
     index: Index = Index()
+    indexes: dict[IndexName, str] = Field(default_factory=dict)
     encoder: Encoder = Encoder()
     runtime: Runtime = Runtime()
     claims: Claims = Claims()
@@ -281,5 +296,15 @@ class Settings(Section):
             if model is not None and model not in names:
                 raise ValueError(
                     f"{section}.model names no upstream: {model!r}; there are {', '.join(names)}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _keys_name_indexes(self) -> Self:
+        for key in self.server.api_keys:
+            if key.index and key.index not in self.indexes:
+                known = ", ".join(self.indexes) or "none"
+                raise ValueError(
+                    f"a key of server.api_keys has the index {key.index!r}; `indexes` has {known}"
                 )
         return self

@@ -56,6 +56,9 @@ class AppContext:
     """The generation of the index; empty where there is none on disk."""
     source: IndexSource | None = None
     """Where the next generation comes from; None where the index is not read from a folder."""
+    others: Mapping[str, AppContext] = field(default_factory=dict)
+    """The same over the further indexes, by name, at the start. They end with this one. What is kept of texts
+    in memory is apart for each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,10 @@ class CachedEncoder:
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
         self._lock = threading.Lock()
 
+    def apart(self) -> CachedEncoder:
+        """The same encoder, keeping vectors of its own."""
+        return CachedEncoder(self._inner, self._most)
+
     @property
     def name(self) -> str:
         """As that of the encoder itself."""

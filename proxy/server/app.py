@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,38 +37,50 @@ from proxy.server.reference_links import signer_of
 from proxy.server.reload import Administration, Reloader
 from proxy.server.routes import FORWARDED, Endpoints
 from proxy.server.web_page import page_routes
+from proxy.tracing import Tracer
 
 
-def create_app(context: AppContext, settings: Settings) -> Starlette:
-    """The application over a context that is ready. The context is closed when the application shuts down."""
+def create_app(context: AppContext, settings: Settings, tracer: Tracer | None = None) -> Starlette:
+    """The application over a context that is ready. When the application shuts down, the context is closed,
+    and the tracer, where requests are traced."""
     server = settings.server
     gate = Gate(server.max_concurrency, server.max_queue, settings.limits.key.concurrency)
     ending, canary = Ending(), canary_of(context, settings)
-    reloader, close = Reloader(context, settings.index.watch), context.close
+    contexts, close = {"": replace(context, others={}), **context.others}, context.close
+    reloaders = {name: Reloader(each, settings.index.watch, name) for name, each in contexts.items()}
+    contexts.clear()  # one that is replaced is held by requests alone
     audit = AuditLog(settings.audit) if settings.audit.path else None
-    metrics = Metrics(reloader, gate, ending, audit) if settings.metrics.enabled else None
-    admin = Administration(reloader, keyless=not server.has_keys)
+    metrics = Metrics(reloaders, gate, ending, audit) if settings.metrics.enabled else None
+    admin = Administration(reloaders, keyless=not server.has_keys)
     signer = signer_of(server)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        reloader.watch()
+        for reloader in reloaders.values():
+            reloader.watch()
         try:
             yield
         finally:
-            reloader.close()
+            for reloader in reloaders.values():
+                reloader.close()
             canary.close()
             await close()
             if audit is not None:
                 await asyncio.to_thread(audit.close)
+            if tracer is not None:
+                await asyncio.to_thread(tracer.close)
 
     def route(path: str, answer: Callable[[Endpoints, Request], Awaitable[Response]], method: str) -> Route:
-        """Each request gets the components that there are when it comes, and keeps them."""
+        """Each request gets the components that there are when it comes, over the index that its key reads,
+        and keeps them."""
 
         async def handle(request: Request) -> Response:
-            current = reloader.context
-            chats = ChatService(current, settings, gate, ending, audit, signer)
-            return await answer(Endpoints(current, settings, chats, gate, ending, canary, reloader), request)
+            index, limits = request.state.index, request.state.limits
+            current = reloaders[index].context
+            own = settings if limits is settings.limits else settings.model_copy(update={"limits": limits})
+            chats = ChatService(current, own, gate, ending, audit, signer.over(index) if signer else None)
+            stale = any(reloader.failure for reloader in reloaders.values())
+            return await answer(Endpoints(current, own, chats, gate, ending, canary, stale), request)
 
         return Route(path, handle, methods=[method])
 
@@ -91,21 +104,24 @@ def create_app(context: AppContext, settings: Settings) -> Starlette:
             Route("/openapi.json", _described(keys=server.has_keys)),
         ],
         middleware=[
-            Middleware(RequestId, metrics=metrics),
+            Middleware(RequestId, metrics=metrics, tracer=tracer),
             *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=origins)]),
             *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),
             Middleware(
                 Keys,
-                keys=KeyRing(server.api_keys, Path(server.key_file) if server.key_file else None),
+                keys=KeyRing(
+                    server.api_keys, settings.limits, Path(server.key_file) if server.key_file else None
+                ),
                 limits=settings.limits,
                 signer=signer,
+                indexes=settings.indexes,
             ),
             Middleware(CancelOnDisconnect),
         ],
         exception_handlers={HTTPException: _not_routed, VouchError: _failed, Exception: _failed},
         lifespan=lifespan,
     )
-    app.state.ending, app.state.reloader = ending, reloader
+    app.state.ending, app.state.reloaders = ending, reloaders
     return app
 
 

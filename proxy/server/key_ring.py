@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proxy.config.key_file import read_keys
+from proxy.config.key_file import StoredKey, read_keys
+from proxy.config.limit_settings import Limits
 from proxy.config.settings import ApiKey
 from proxy.errors import ConfigError
 
@@ -21,10 +22,13 @@ FRESH = 1.0
 
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """A key's name, for logs and metrics, and what it may do."""
+    """A key's name, for logs and metrics, what it may do and take, and which index it reads (empty: that of
+    all)."""
 
     name: str
     scopes: frozenset[str]
+    index: str
+    limits: Limits
 
 
 class KeyRing:
@@ -32,6 +36,7 @@ class KeyRing:
 
     Args:
         keys: those of the settings.
+        limits: what holds for a key that has no limits of its own.
         file: the key file. It is read again when it has changed; where that fails, the keys before hold on,
             and the log says so once. None: there is none.
 
@@ -39,17 +44,17 @@ class KeyRing:
         ConfigError: the key file can't be read at the start.
     """
 
-    def __init__(self, keys: Sequence[ApiKey], file: Path | None = None) -> None:
+    def __init__(self, keys: Sequence[ApiKey], limits: Limits, file: Path | None = None) -> None:
+        self._limits = limits
         self._configured = {
-            key.digest: KnownKey(key.name or f"key-{number}", frozenset(key.scopes))
-            for number, key in enumerate(keys, 1)
+            key.digest: self._known(key.name or f"key-{number}", key) for number, key in enumerate(keys, 1)
         }
         self._file = file
         self._stored: Mapping[str, KnownKey] = {}
         self._stamp: object = None
         self._looked = time.monotonic()
         if file is not None:
-            self._stamp, self._stored = _stamp(file), _read(file)
+            self._stamp, self._stored = _stamp(file), self._read(file)
 
     @property
     def required(self) -> bool:
@@ -74,11 +79,17 @@ class KeyRing:
             return
         self._stamp = stamp
         try:
-            self._stored = _read(self._file)
+            self._stored = self._read(self._file)
         except ConfigError as error:
             log.error("the keys before hold on: %s", error.message)  # noqa: TRY400
         else:
             log.info("the key file was read again: %d keys", len(self._stored))
+
+    def _read(self, file: Path) -> Mapping[str, KnownKey]:
+        return {key.sha256: self._known(key.name, key) for key in read_keys(file)}
+
+    def _known(self, name: str, key: ApiKey | StoredKey) -> KnownKey:
+        return KnownKey(name, frozenset(key.scopes), key.index, self._limits.overridden(key.limits))
 
 
 def _stamp(file: Path) -> object:
@@ -88,7 +99,3 @@ def _stamp(file: Path) -> object:
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-def _read(file: Path) -> Mapping[str, KnownKey]:
-    return {key.sha256: KnownKey(key.name, frozenset(key.scopes)) for key in read_keys(file)}

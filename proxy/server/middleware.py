@@ -10,7 +10,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -24,8 +24,9 @@ from proxy.openai_api.error_object import error_headers, error_object
 from proxy.openai_api.references import message_page
 from proxy.server.key_ring import KeyRing, KnownKey
 from proxy.server.prometheus import Metrics
-from proxy.server.reference_links import Signer
+from proxy.server.reference_links import Signer, index_of
 from proxy.server.web_page import INERT
+from proxy.tracing import Attributes, Tracer
 
 log = logging.getLogger(__name__)
 
@@ -45,12 +46,13 @@ class RequestId:
     """`x-request-id` on every response: the client's own where it is safe to repeat, else a new one.
 
     It opens the account of whom the request is done for (`aio.ASKER`), and when the answer has ended, it logs
-    the request in one line and puts it into the metrics.
+    the request in one line and puts it into the metrics and its trace.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics | None = None) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics | None = None, tracer: Tracer | None = None) -> None:
         self.app = app
         self.metrics = metrics
+        self.tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -62,6 +64,8 @@ class RequestId:
 
         asker, begun, status = Asker("", request_id.decode()), time.perf_counter(), 500
         ASKER.set(asker)
+        if self.tracer is not None and scope["path"] not in QUIET:
+            asker.span = self.tracer.request(scope["method"], _described(scope), dict(_context(scope)))
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
@@ -78,6 +82,7 @@ class RequestId:
             raise
         finally:
             self._account(scope, asker, status, time.perf_counter() - begun)
+            _end_trace(scope, asker, status)
 
     def _account(self, scope: Scope, asker: Asker, status: int, seconds: float) -> None:
         path = getattr(scope.get("route"), "path", "other")
@@ -91,6 +96,7 @@ class RequestId:
             "seconds": round(seconds, 3),
             **({"key": asker.key} if asker.key else {}),
             **({"model": asker.model} if asker.model else {}),
+            **({"trace": asker.span.trace_id} if asker.span else {}),
             **{f"{phase}_seconds": round(spent, 3) for phase, spent in asker.phases.items()},
             **{labels[0]: count for (name, *labels), count in asker.counts.items() if name == "vouch_claims"},
         }
@@ -106,6 +112,59 @@ class RequestId:
             self.metrics.counters[name].labels(asker.model, *labels).inc(count)
         if asker.waited is not None:
             self.metrics.waits.observe(asker.waited)
+
+
+def _described(scope: Scope) -> Attributes:
+    return {
+        "http.request.method": scope["method"],
+        "url.scheme": scope.get("scheme", "http"),
+        "vouch.request.id": scope["state"]["request_id"],
+    }
+
+
+def _context(scope: Scope) -> Iterator[tuple[str, str]]:
+    """The headers of W3C Trace Context that the request came with."""
+    for name, value in scope["headers"]:
+        if name in (b"traceparent", b"tracestate"):
+            yield name.decode(), value.decode("latin-1")
+
+
+def _end_trace(scope: Scope, asker: Asker, status: int) -> None:
+    """Adds what is known of the request by now to its span: its phases but for the calls of upstreams, which
+    have their spans already."""
+    span, asker.span = asker.span, None
+    if span is None:
+        return
+    for step in asker.steps:
+        if step.phase in _UNITS:
+            begun, ended = asker.begun + step.start, asker.begun + step.end
+            about = {f"vouch.{_UNITS[step.phase]}": step.count} if step.count else {}
+            span.child(step.phase, about, start=begun).end(at=ended)
+    route = getattr(scope.get("route"), "path", "")
+    told = {
+        "http.route": route,
+        "vouch.key": asker.key,
+        "gen_ai.request.model": asker.model,
+        "http.response.status_code": status,
+        **{
+            f"vouch.claims.{labels[0]}": n
+            for (name, *labels), n in asker.counts.items()
+            if name == "vouch_claims"
+        },
+    }
+    span.set({name: value for name, value in told.items() if value != ""})
+    span.rename(f"{scope['method']} {route}".rstrip())
+    span.end(str(status) if status >= 500 else "")
+
+
+_UNITS = {
+    "waiting": "requests",
+    "claims": "claims",
+    "retrieval": "queries",
+    "checking": "pairs",
+    "correction": "claims",
+}
+"""The phases that become spans here, and what each is about."""
 
 
 class LocalOnly:
@@ -165,13 +224,24 @@ class Keys:
     A key comes as `Authorization: Bearer KEY`, or as `x-vouch-key: KEY` where `Authorization` holds the key
     for an upstream (`client_key`). One of these keys is never handed on to an upstream. Requests over the
     key's rate are refused. A link that `signer` signed opens its passage without a key.
+
+    For the routes it puts down which of the `indexes` the request may read (`state.index`: that of the key,
+    or of the link; empty: that of all keys without one), and what it may take (`state.limits`).
     """
 
-    def __init__(self, app: ASGIApp, keys: KeyRing, limits: Limits, signer: Signer | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        keys: KeyRing,
+        limits: Limits,
+        signer: Signer | None = None,
+        indexes: Collection[str] = (),
+    ) -> None:
         self.app = app
         self.signer = signer
         self.keys = keys
         self.limits = limits
+        self.indexes = frozenset(indexes) | {""}
         self.rates: dict[str, Rates] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -189,14 +259,29 @@ class Keys:
             if refusal is not None:
                 await self._refuse(_refused(key, wanted, refusal), headers, refusal)(scope, receive, send)
                 return
+            state["index"] = index_of(scope["query_string"])
+        else:
+            state["index"] = key.index if key and wanted else ""
+        if state["index"] not in self.indexes:
+            error = ForbiddenError("The index of your key is not served here.")
+            await JSONResponse(error_object(error), error.status)(scope, receive, send)
+            return
+        limits = state["limits"] = key.limits if key else self.limits
         asker = ASKER.get()
         asker.key = key.name if key else ""
-        asker.most_calls, asker.most_tokens = self.limits.upstream_calls, self.limits.upstream_tokens
-        if scope["method"] == "POST" and scope["path"].startswith("/v1/") and self._limited:
-            rates = self.rates.setdefault(asker.key, Rates(self.limits.key))
-            await rates.run(self.app, asker, scope, receive, send)
+        asker.most_calls, asker.most_tokens = limits.upstream_calls, limits.upstream_tokens
+        asker.most_places = limits.key.concurrency
+        if scope["method"] == "POST" and scope["path"].startswith("/v1/") and _is_limited(limits.key):
+            await self._rates(asker.key, limits.key).run(self.app, asker, scope, receive, send)
             return
         await self.app(scope, receive, send)
+
+    def _rates(self, key: str, limits: KeyLimits) -> Rates:
+        """Those of a key; new ones where its limits have changed."""
+        known = self.rates.get(key)
+        if known is None or known.limits != limits:
+            known = self.rates[key] = Rates(limits)
+        return known
 
     def _link_refusal(self, scope: Scope) -> str | None:
         """Why the request is no signed link that opens; None where it is one, "" where it is no link."""
@@ -211,10 +296,9 @@ class Keys:
             return HTMLResponse(message_page(link, _ASK_AGAIN), error.status, INERT)
         return JSONResponse(error_object(error), error.status, {"www-authenticate": "Bearer"})
 
-    @property
-    def _limited(self) -> bool:
-        key = self.limits.key
-        return key.requests_per_minute is not None or key.tokens_per_minute is not None
+
+def _is_limited(limits: KeyLimits) -> bool:
+    return limits.requests_per_minute is not None or limits.tokens_per_minute is not None
 
 
 _SCOPES: Mapping[str, tuple[str, ...]] = {
@@ -273,6 +357,7 @@ class Rates:
     """The rates of one key. Answers tell them in OpenAI's headers, `x-ratelimit-*`."""
 
     def __init__(self, limits: KeyLimits) -> None:
+        self.limits = limits
         wanted = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
         self._buckets = {kind: Bucket(limit) for kind, limit in wanted.items() if limit is not None}
 

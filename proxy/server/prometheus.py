@@ -31,7 +31,11 @@ COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 class Metrics:
     """The metrics of one application, in a registry of their own."""
 
-    def __init__(self, reloader: Reloader, gate: Gate, ending: Ending, audit: AuditLog | None = None) -> None:
+    def __init__(
+        self, reloaders: Mapping[str, Reloader], gate: Gate, ending: Ending, audit: AuditLog | None = None
+    ) -> None:
+        """`reloaders` by the names of their indexes."""
+        served = reloaders.values()
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "vouch_requests",
@@ -66,38 +70,45 @@ class Metrics:
         gauges = {
             "vouch_queue_depth": ("Requests that wait for a place.", lambda: gate.waiting),
             "vouch_requests_running": ("Requests that hold a place.", lambda: gate.running),
-            "vouch_index_passages": ("Passages of the index.", lambda: len(reloader.context.passages)),
+            "vouch_index_passages": (
+                "Passages of all indexes.",
+                lambda: sum(len(each.context.passages) for each in served),
+            ),
             "vouch_index_stale": (
-                "1 while the index was rebuilt and the new one can't be used.",
-                lambda: float(bool(reloader.failure)),
+                "1 while an index was rebuilt and the new one can't be used.",
+                lambda: float(any(each.failure for each in served)),
             ),
             "vouch_draining": ("1 while the server is being stopped.", lambda: float(ending.draining)),
         }
         for name, (text, value) in gauges.items():
             Gauge(name, text, registry=self.registry).set_function(value)
-        self.registry.register(_Index(reloader))
-        self.registry.register(_Caches(reloader))
+        self.registry.register(_Index(reloaders))
+        self.registry.register(_Caches(reloaders))
         if audit is not None:
             self.registry.register(_Audit(audit))
         ProcessCollector(registry=self.registry)
 
 
 class _Index(Collector):
-    """The index that is served, and how often it was loaded again."""
+    """The indexes that are served, and how often they were loaded again."""
 
-    def __init__(self, reloader: Reloader) -> None:
-        self._reloader = reloader
+    def __init__(self, reloaders: Mapping[str, Reloader]) -> None:
+        self._reloaders = reloaders
 
     def collect(self) -> Iterable[Metric]:
         """Implements `Collector`."""
-        served = GaugeMetricFamily("vouch_index_info", "The index that is served.", labels=["generation"])
-        served.add_metric([self._reloader.context.generation], 1)
+        several = ["index"] if len(self._reloaders) > 1 else []
+        served = GaugeMetricFamily(
+            "vouch_index_info", "The indexes that are served.", labels=["generation", *several]
+        )
+        for name, reloader in self._reloaders.items():
+            served.add_metric([reloader.context.generation, name][: 1 + len(several)], 1)
         yield served
         reloads = CounterMetricFamily(
             "vouch_index_reloads", "How often a rebuilt index was loaded, by result.", labels=["result"]
         )
         for result in ("reloaded", "failed"):
-            reloads.add_metric([result], self._reloader.results[result])
+            reloads.add_metric([result], sum(each.results[result] for each in self._reloaders.values()))
         yield reloads
 
 
@@ -118,12 +129,12 @@ class _Audit(Collector):
 class _Caches(Collector):
     """Hits and misses of the caches of judgements."""
 
-    def __init__(self, reloader: Reloader) -> None:
-        self._reloader = reloader
+    def __init__(self, reloaders: Mapping[str, Reloader]) -> None:
+        self._reloaders = reloaders
 
     def collect(self) -> Iterable[Metric]:
         """Implements `Collector`."""
-        models = self._reloader.context.models.values()
+        models = (model for each in self._reloaders.values() for model in each.context.models.values())
         checkers = (checker for model in models for checker in model.checkers.values())
         caches = {id(checker): checker for checker in checkers if isinstance(checker, Cached)}
         family = CounterMetricFamily("vouch_cache", "Judgements that were looked up.", labels=["result"])

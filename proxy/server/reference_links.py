@@ -9,7 +9,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from urllib.parse import quote
 
@@ -19,6 +19,7 @@ from proxy.types import Evidence, Passage
 ROUTE = "/v1/references/"
 
 _EXPIRES = re.compile(rb"(?:^|&)expires=([0-9]{1,12})(?:&|$)")
+_INDEX = re.compile(rb"(?:^|&)index=([A-Za-z0-9_.-]{1,64})(?:&|$)")
 _SIGNATURE = re.compile(rb"(?:^|&)signature=([0-9A-Za-z]{1,128})(?:&|$)")
 _MAX_QUERY = 1000
 """A longer query is never a link of ours."""
@@ -30,12 +31,22 @@ class Signer:
 
     The signature is the HMAC (RFC 2104) with SHA-256 of the passage's id and the time at which the link
     expires, in whole seconds since 1970. It admits to that passage and the few around it, nothing else.
-    `clock` tells the seconds since 1970.
+    `clock` tells the seconds since 1970. Each index has a secret of its own, made of the one that all have,
+    so that a link opens no passage of another index.
     """
 
     secret: bytes
     lifetime: float
     clock: Callable[[], float] = time.time
+    index: str = ""
+    """The index whose passages are linked to; empty: the one of all keys that name none."""
+
+    def over(self, index: str) -> Signer:
+        """What signs links to that index, made of one without an index."""
+        if not index:
+            return self
+        secret = hmac.new(self.secret, f"index {index}".encode(), sha256).digest()
+        return replace(self, secret=secret, index=index)
 
     def expiry(self) -> int:
         """When a link that is made now expires."""
@@ -43,7 +54,8 @@ class Signer:
 
     def query(self, passage_id: str, expires: int) -> str:
         """The part of a link's query that admits to the passage."""
-        return f"expires={expires}&signature={self._signature(passage_id, expires)}"
+        named = f"index={self.index}&" if self.index else ""
+        return f"{named}expires={expires}&signature={self._signature(passage_id, expires)}"
 
     def refusal(self, path: str, query: bytes) -> str | None:
         """Why the link does not admit to the path; None where it does. "" where it has no signature."""
@@ -54,7 +66,8 @@ class Signer:
         if given is None or named is None:
             return ""
         expires = int(given[1])
-        if not hmac.compare_digest(self._signature(passage_id, expires).encode(), named[1]):
+        signature = self.over(index_of(query))._signature(passage_id, expires)
+        if not hmac.compare_digest(signature.encode(), named[1]):
             return "The signature of this link is wrong."
         if expires < self.clock():
             return "This link has expired."
@@ -63,6 +76,12 @@ class Signer:
     def _signature(self, passage_id: str, expires: int) -> str:
         signed = f"{passage_id}\n{expires}".encode()
         return hmac.new(self.secret, signed, sha256).hexdigest()
+
+
+def index_of(query: bytes) -> str:
+    """The index that the query of a link names; empty where it names none."""
+    named = _INDEX.search(query)
+    return named[1].decode() if named else ""
 
 
 def signer_of(server: Server) -> Signer | None:

@@ -9,6 +9,7 @@ import ipaddress
 import logging
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,10 +47,12 @@ class Reloader:
     Args:
         context: the components at the start.
         interval: seconds between looks at the index's manifest; 0: it is not watched.
+        name: what the log calls the index, where there are several; empty for the one of all.
     """
 
-    def __init__(self, context: AppContext, interval: float = 0.0) -> None:
+    def __init__(self, context: AppContext, interval: float = 0.0, name: str = "") -> None:
         self.context = context
+        self._called = f"the index {name}" if name else "the index"
         self.failure = ""
         """Why the newest index is not served; empty where it is."""
         self.results: Counter[str] = Counter()
@@ -108,7 +111,8 @@ class Reloader:
             self.context = reopened
             self.results["reloaded"] += 1
             log.info(
-                "the index was rebuilt: %s passages, %s, loaded in %.1f s",
+                "%s was rebuilt: %s passages, %s, loaded in %.1f s",
+                self._called,
                 f"{len(reopened.passages):,}",
                 reopened.generation,
                 seconds,
@@ -123,8 +127,8 @@ class Reloader:
         known = isinstance(error, VouchError)
         reason = error.message if isinstance(error, VouchError) else f"{type(error).__name__}: {error}"
         if reason != self.failure:
-            told = "the rebuilt index can't be used, and the one before is still served: %s"
-            log.error(told, reason, exc_info=None if known else error)
+            told = "%s was rebuilt and can't be used, so the one before is still served: %s"
+            log.error(told, self._called, reason, exc_info=None if known else error)
         self.failure = reason
         return ReloadError(f"The index can't be used, and the one before is still served: {reason}")
 
@@ -160,18 +164,19 @@ class Administration:
     """The routes under `/admin/`. `keyless`: the server has no keys, and so takes orders from this machine
     only; where there are keys, the middleware asks for one with the scope `admin`."""
 
-    reloader: Reloader
+    reloaders: Mapping[str, Reloader]
     keyless: bool
 
     async def reload(self, request: Request) -> Response:
-        """Loads the index again if it was rebuilt, and says what is served now."""
+        """Loads the key's index again if it was rebuilt, and says what is served now."""
         if self.keyless and not _is_loopback(request):
             raise ForbiddenError(
                 "A server without API keys is administered from its own machine only. Set server.api_keys, "
                 "and use one with the scope admin."
             )
-        before = self.reloader.context.generation
-        done = await self.reloader.reload()
+        reloader = self.reloaders[request.state.index]
+        before = reloader.context.generation
+        done = await reloader.reload()
         return JSONResponse(
             {
                 "object": "index.reload",

@@ -30,7 +30,6 @@ from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
 from proxy.openai_api.text_check import check_text, options_of, parse_text_check, sources_of
 from proxy.server.chats import ChatService, require_allowed, within_limits
 from proxy.server.readiness import Canary
-from proxy.server.reload import Reloader
 from proxy.server.web_page import INERT
 from proxy.types import Json
 
@@ -57,7 +56,8 @@ class Endpoints:
     gate: Gate
     ending: Ending
     canary: Canary
-    reloader: Reloader
+    stale: bool
+    """Whether an index was rebuilt and can't be used."""
 
     async def chat(self, request: Request) -> Response:
         """A checked reply."""
@@ -173,7 +173,7 @@ class Endpoints:
         where not, and as soon as the server is about to stop. `stale`: the index was rebuilt, and the new one
         can't be used; why is in the log, since anyone may ask this route."""
         count = len(self.context.passages)
-        index = {"generation": self.context.generation, "stale": bool(self.reloader.failure)}
+        index = {"generation": self.context.generation, "stale": self.stale}
         body = {"status": "ready", "passages": count, "models": list(self.context.models), "index": index}
         if self.ending.draining:
             return JSONResponse({**body, "status": "stopping"}, 503)

@@ -13,6 +13,7 @@ from yarl import URL
 
 from proxy.aio import closing
 from proxy.errors import ConfigError, NotFoundError, UpstreamError, UpstreamProtocolError
+from proxy.tracing import carried
 from proxy.types import Chat, Json, Reply, ReplyChunk
 from proxy.upstream.completion import as_chunk, most_choices, read_chunk, to_reply
 from proxy.upstream.endpoint import Endpoint, Forwarded
@@ -147,7 +148,7 @@ class HTTPUpstream:
         """The answer, a success by its status. The caller closes it."""
         key = self._endpoint.key(client_key)
         authorization = {"authorization": f"Bearer {key}"} if key else {}
-        headers = {"content-type": "application/json", **authorization, **self._endpoint.headers}
+        headers = {"content-type": "application/json", **carried(), **authorization, **self._endpoint.headers}
         with translated(self._endpoint):
             async with asyncio.timeout_at(deadline):
                 data = dumps(body)

@@ -30,6 +30,7 @@ from proxy.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
+from proxy.tracing import carried
 from proxy.types import Chat, Json, Reply, ReplyChunk
 from proxy.upstream.completion import (
     most_choices,
@@ -173,7 +174,8 @@ class LiteLLMUpstream:
     ) -> Any:
         endpoint = self._endpoint
         address = {"api_base": endpoint.api_base} if endpoint.api_base else {}
-        headers = {"extra_headers": dict(endpoint.headers)} if endpoint.headers else {}
+        sent = {**(carried() if self._compatible else {}), **endpoint.headers}
+        headers = {"extra_headers": sent} if sent else {}
         key = endpoint.key(client_key)
         _use_our_session()
         try:
