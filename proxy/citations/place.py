@@ -47,7 +47,8 @@ _WORDS_AT_ENDS = 4
 
 _MARKERS: dict[CitationStyle, Callable[[int, str], str]] = {
     "brackets": lambda n, _url: f"[{n}]",
-    "markdown": lambda n, url: f"[[{n}]({url})]",
+    # not `[[1](url)]`, in which Open WebUI takes `[1]` for a chip of its own
+    "markdown": lambda n, url: f"[({n})]({url})",
     "none": lambda _n, _url: "",
 }
 
