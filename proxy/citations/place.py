@@ -47,8 +47,7 @@ _WORDS_AT_ENDS = 4
 
 _MARKERS: dict[CitationStyle, Callable[[int, str], str]] = {
     "brackets": lambda n, _url: f"[{n}]",
-    # not `[[1](url)]`, in which Open WebUI takes `[1]` for a chip of its own
-    "markdown": lambda n, url: f"[({n})]({url})",
+    "markdown": lambda n, url: f"[[{n}]({url})]",
     "none": lambda _n, _url: "",
 }
 

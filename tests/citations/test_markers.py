@@ -11,7 +11,7 @@ from proxy.citations.markers import strip_markers
 from proxy.claims.segment import segment
 from tests.drafts import chinese_replies, drafts, real_replies
 
-MARKS = {"brackets": "[{}]", "markdown": "[({})](http://x.y/v1/references/a_b-{})"}
+MARKS = {"brackets": "[{}]", "markdown": "[[{}](http://x.y/v1/references/a_b-{})]"}
 
 
 def marked(draft: str, chosen: Iterator[int], style: str) -> str:
@@ -38,9 +38,6 @@ def marked(draft: str, chosen: Iterator[int], style: str) -> str:
         ("好。【1】坏", "好。坏"),
         ("Answer.【4:0†source】 Next", "Answer. Next"),
         ("x.[[1](http://a/b)] y", "x. y"),
-        ("x.[(1)](http://a/b_(c)) y", "x. y"),
-        ("x.[(1)](http://a/b)[(2)](http://a/c) y", "x. y"),
-        ("x [(1)] y", "x [(1)] y"),
         ("A fact [citation:3].", "A fact."),
         ("fact.[^1]\n\n[^1]: note.[^1]", "fact.\n\n[^1]: note.[^1]"),
         ("Paris [1] is the capital [2].", "Paris is the capital."),

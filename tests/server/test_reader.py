@@ -66,7 +66,7 @@ def read(base_url: str, profile: str, *, stream: bool, **options: Any) -> tuple[
         status = "".join(f"\n\n⚠️ {description}" for description in told)
         assert not status or profile == "open_webui"
         verification = chunks[-1]["verification"]
-    text = re.sub(r"\[\((\d+)\)\]\([^)]*\)", r"[\1]", text).partition("\n\n---\n\n")[0]
+    text = re.sub(r"\[\[(\d+)\]\([^)]*\)\]", r"[\1]", text).partition("\n\n---\n\n")[0]
     return text + status, verification
 
 
