@@ -60,7 +60,9 @@ class Filter:
 
         priority: int = Field(0, description="Filters with a lower number run first.")
         details: bool = Field(True, description="Show each statement with its evidence under the reply.")
-        status: bool = Field(True, description="Say above the reply how many statements were found.")
+        status: bool = Field(
+            True, description="Let Vouch say above the reply how many statements were found."
+        )
         most: int = Field(100, ge=1, le=1000, description="The most statements that are shown.")
 
     def __init__(self) -> None:
@@ -71,7 +73,7 @@ class Filter:
         if (__metadata__ or {}).get("task"):
             return body
         given = body.get("vouch")
-        ours = {"profile": "open_webui", **({"notice": False} if self.valves.status else {})}
+        ours = {"profile": "open_webui", **({} if self.valves.status else {"notice": False})}
         return {**body, "vouch": {**ours, **(given if isinstance(given, dict) else {})}}
 
     async def stream(self, event: Json, __event_emitter__: Emit | None = None) -> Json:
@@ -79,27 +81,11 @@ class Filter:
         verification = event.get("verification")
         if __event_emitter__ is None or not isinstance(verification, dict):
             return event
-        if self.valves.status and (said := summary(verification)):
-            await __event_emitter__({"type": "status", "data": {"description": said, "done": True}})
         if self.valves.details and (
             shown := page(verification, event.get("references") or [], self.valves.most)
         ):
             await __event_emitter__({"type": "embeds", "data": {"embeds": [shown]}})
         return event
-
-
-def summary(verification: Json) -> str:
-    """How many statements were found, in a line: `6 of 8 statements found · 1 corrected`."""
-    claims = [claim for claim in verification.get("claims", []) if claim["verdict"] in SIGNS]
-    if not claims:
-        return ""
-    found = sum(claim["verdict"] == "supported" for claim in claims)
-    late = sum(claim["verdict"] == "unverified" for claim in claims)
-    mended = len(list(corrected(verification)))
-    parts = [f"{found} of {len(claims)} statements found"]
-    parts += [f"{late} not checked"] if late else []
-    parts += [f"{mended} corrected"] if mended else []
-    return " · ".join(parts)
 
 
 def page(verification: Json, references: list[Json], most: int = 100) -> str:

@@ -200,6 +200,11 @@ class _Words:
     none: str
     some: str
     nothing_left: str
+    checking: str
+    found: str
+    unchecked: str
+    corrected: str
+    dropped: str
 
 
 _WORDS: Mapping[Language, _Words] = {
@@ -210,6 +215,11 @@ _WORDS: Mapping[Language, _Words] = {
         none="None of these {all} statements was found in the sources.",
         some="{failed} of {all} statements were not found in the sources.",
         nothing_left="None of the reply's statements was found in the sources, so they were left out.",
+        checking="Checking the reply against the sources",
+        found="{found} of {all} statements found",
+        unchecked="{count} not checked",
+        corrected="{count} corrected",
+        dropped="{count} left out",
     ),
     "zh": _Words(
         skipped="本回答未能对照资料核实。",
@@ -218,6 +228,11 @@ _WORDS: Mapping[Language, _Words] = {
         none="这 {all} 句陈述均未在资料中找到依据。",
         some="{all} 句陈述中有 {failed} 句未在资料中找到依据。",
         nothing_left="回答中的陈述均未在资料中找到依据，已全部略去。",
+        checking="正在对照资料核实回答",
+        found="{all} 句陈述中有 {found} 句找到依据",
+        unchecked="{count} 句未核实",
+        corrected="{count} 句已更正",
+        dropped="{count} 句已略去",
     ),
 }
 
@@ -241,6 +256,27 @@ def notice(text: str, findings: Sequence[Finding]) -> str:
     if failed == count:
         return words.only if count == 1 else words.none.format(all=count)
     return words.some.format(failed=failed, all=count)
+
+
+def summary(text: str, findings: Sequence[Finding], *, corrected: int = 0, dropped: int = 0) -> str:
+    """How many of a reply's claims were found, and what became of others, in its language: `6 of 8 statements
+    found · 1 corrected`. Empty where it has none."""
+    verdicts = [finding.verdict for finding in findings if finding.verdict is not Verdict.NOT_CHECKABLE]
+    if not verdicts and not dropped:
+        return ""
+    words = _WORDS[language_of(text)]
+    others = {
+        words.unchecked: verdicts.count(Verdict.UNVERIFIED),
+        words.corrected: corrected,
+        words.dropped: dropped,
+    }
+    found = words.found.format(found=verdicts.count(Verdict.SUPPORTED), all=len(verdicts) + dropped)
+    return " · ".join([found, *(said.format(count=count) for said, count in others.items() if count)])
+
+
+def checking(question: str) -> str:
+    """What a status says while the reply to a question is checked, in the question's language."""
+    return _WORDS[language_of(question)].checking
 
 
 def nothing_left(text: str) -> str:

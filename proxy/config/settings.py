@@ -110,6 +110,8 @@ class Server(Section):
     link_secret: SecretStr | None = Field(None, min_length=32)
     link_lifetime: float = Field(2_592_000.0, ge=0, le=31_536_000)
     keyless: bool = False
+    list_unchecked: bool = True
+    list_profiles: tuple[ProfileName, ...] = ()
     hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     max_connections: int = Field(1000, ge=1)

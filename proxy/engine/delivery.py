@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxy.aio import Step
-from proxy.citations.place import Annotated, Located, annotate
+from proxy.citations.place import Annotated, Located, Reference, annotate
 from proxy.types import (
     Aggregation,
     CitationStyle,
@@ -61,11 +61,13 @@ class Rendering:
 @dataclass(frozen=True, slots=True)
 class TextEvent:
     """A piece of a choice's content for the client, with its markers. `claims` are those that end in it, at
-    their places in the whole content; empty where the policy reports no progress."""
+    their places in the whole content; empty where the policy reports no progress. `references` are those
+    whose first marker is in it, in number order."""
 
     index: int
     text: str
     claims: tuple[Located, ...] = ()
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

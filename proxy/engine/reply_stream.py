@@ -260,7 +260,8 @@ class ReplyStream:
         if len(content) > sent:
             self._sent[checked.index] = len(content)
             new = tuple(located for located in annotated.claims if located.end > sent)
-            yield TextEvent(checked.index, content[sent:], new if self._policy.progress else ())
+            cited = tuple(each for each in annotated.references if each.spans[0][0] >= sent)
+            yield TextEvent(checked.index, content[sent:], new if self._policy.progress else (), cited)
 
 
 async def unchecked_events(

@@ -43,9 +43,13 @@ def open_webui_events(references: Sequence[Json]) -> list[Json]:
     return [{"type": "source", "data": source} for source in _sources(references)]
 
 
-def open_webui_status(notice: str) -> Json:
-    """A notice as the status that Open WebUI shows above a reply (its docs, "Events")."""
-    return {"type": "status", "data": {"description": notice, "done": True}}
+def open_webui_status(text: str, done: bool) -> Json:
+    """The status that Open WebUI shows above a reply (its docs, "Events"): what is being done, or, once that
+    is `done`, what came of it. Nothing is shown for an empty text."""
+    return {
+        "type": "status",
+        "data": {"description": text, "done": done, **({} if text else {"hidden": True})},
+    }
 
 
 def markdown_footer(content: str, references: Sequence[Json]) -> str:
@@ -120,8 +124,10 @@ class Profile:
         annotations: whether the annotations of Vouch are kept.
         references: whether `references` is kept.
         fields: makes the fields beside `references`.
-        events: makes events; each becomes the `event` of a chunk before the finish chunk.
-        status: makes the event that shows a notice; None where the client has no such event.
+        events: makes events for references; each becomes the `event` of a chunk before the references' first
+            markers.
+        status: makes the event that shows a status, given its text and whether it is the last; None where the
+            client has no such event.
         footer: makes the text that is appended to the content.
     """
 
@@ -130,7 +136,7 @@ class Profile:
     references: bool = True
     fields: Callable[[Sequence[Json]], Json] = _nothing
     events: Callable[[Sequence[Json]], list[Json]] = lambda _references: []
-    status: Callable[[str], Json] | None = None
+    status: Callable[[str, bool], Json] | None = None
     footer: Callable[[str, Sequence[Json]], str] = _no_footer
 
     def whole(self, completion: Json) -> Json:
@@ -139,21 +145,17 @@ class Profile:
         choices = [self._choice(choice, completion["references"]) for choice in completion["choices"]]
         return {**self._with_fields(completion), "choices": choices}
 
-    def streamed(self, chunks: Iterable[Json], content: str, notice: str = "") -> Iterator[Json]:
+    def streamed(self, chunks: Iterable[Json], content: str) -> Iterator[Json]:
         """The last chunks of a choice in this profile, ending with the finish chunk. `content` is the whole
-        content of the choice, whenever it was sent; `notice` is one that is not in it."""
+        content of the choice, whenever it was sent."""
         for chunk in chunks:
-            yield from self._finish(chunk, content, notice) if "references" in chunk else [chunk]
+            yield from self._finish(chunk, content) if "references" in chunk else [chunk]
 
-    def _finish(self, chunk: Json, content: str, notice: str) -> list[Json]:
+    def _finish(self, chunk: Json, content: str) -> list[Json]:
         choice, references = chunk["choices"][0], chunk["references"]
-        events = self.events(references) if choice["index"] == 0 else []
-        if notice and self.status is not None and choice["index"] == 0:
-            events = [*events, self.status(notice)]
         footer = self.footer(content, references)
         last = {**choice, "delta": self._message(choice["delta"], references)}
         return [
-            *(_chunk_like(chunk, {}) | {"event": event} for event in events),
             *([_chunk_like(chunk, {"content": footer})] if footer else []),
             {**self._with_fields(chunk), "choices": [last]},
         ]
@@ -205,12 +207,17 @@ def choose_profile(
     given = (header or "").strip()
     if requested is not None or not given:
         return requested or alias
-    named = _named(given)
-    if named is None:
+    profile = _named(given)
+    if profile is None:
         near = difflib.get_close_matches(given, PROFILES, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(PROFILES)}."
         raise RequestError(f"{HEADER}: there is no profile {given!r}. {hint}", param=HEADER)
-    return named
+    return profile
+
+
+def named(model: str, profile: ProfileName) -> str:
+    """The model's name with a profile behind it."""
+    return f"{model}{_ALIAS}{profile}"
 
 
 def split_alias(model: str) -> tuple[str, ProfileName | None]:

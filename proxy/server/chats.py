@@ -11,6 +11,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from proxy.aio import ASKER, Ending, Gate, closing
+from proxy.citations.history import checking
 from proxy.config.settings import Settings
 from proxy.engine.app_context import TOKEN_LIMITS, AppContext, Model
 from proxy.engine.delivery import Answer, StreamEvent
@@ -100,9 +101,11 @@ class ChatService:
             return await self.respond(
                 request, model, UncheckedChatSerializer(include_usage=request.include_usage), base_url
             )
-        profile = ResolvedOptions(self.settings, named=request.profile).profile
+        options = ResolvedOptions(self.settings, request.options, request.profile)
         chunks = Chunks(model.name, usage=request.include_usage)
-        return await self.respond(request, model, ChatSerializer(chunks, profile, request.choices), base_url)
+        status = checking(request.chat.question) if options.notice else ""
+        serializer = ChatSerializer(chunks, options.profile, request.choices, status)
+        return await self.respond(request, model, serializer, base_url)
 
     async def respond(
         self, request: ChatRequest, model: Model, serializer: Serializer, base_url: str

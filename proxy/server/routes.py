@@ -143,7 +143,10 @@ class Endpoints:
 
     async def models(self, _request: Request) -> Response:
         """Every model."""
-        return JSONResponse(model_objects(self.context.models))
+        server = self.settings.server
+        return JSONResponse(
+            model_objects(self.context.models, server.list_profiles, unchecked=server.list_unchecked)
+        )
 
     async def model(self, request: Request) -> Response:
         """One model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.citations.history import appended, bare, notice
+from proxy.citations.history import appended, bare, notice, summary
 from proxy.claims.segment import segment
 from proxy.types import WARNING, Finding, Verdict
 
@@ -38,6 +38,23 @@ def findings(text: str, verdicts: str) -> list[Finding]:
 def test_it_says_how_much_failed(verdicts: str, said: str) -> None:
     text = "One thing is true. Another thing is so. A third one too."
     assert notice(text, findings(text, verdicts)) == said
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "corrected", "dropped", "said"),
+    [
+        ("+++", 0, 0, "3 of 3 statements found"),
+        ("+-?", 0, 0, "1 of 3 statements found · 1 not checked"),
+        ("++.", 1, 2, "2 of 4 statements found · 1 corrected · 2 left out"),
+        ("...", 0, 1, "0 of 1 statements found · 1 left out"),
+        ("...", 1, 0, ""),
+    ],
+)
+def test_a_summary_says_what_was_found_and_what_became_of_the_rest(
+    verdicts: str, corrected: int, dropped: int, said: str
+) -> None:
+    text = "One thing is true. Another thing is so. A third one too."
+    assert summary(text, findings(text, verdicts), corrected=corrected, dropped=dropped) == said
 
 
 def test_it_speaks_the_reply_s_language() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.reply_stream import reader
 from proxy.openai_api.chat.response import choices, completion
-from proxy.openai_api.chat.stream import Chunks
+from proxy.openai_api.chat.stream import ChatSerializer, Chunks
 from proxy.openai_api.profiles import PROFILES
 from proxy.types import (
     Attempt,
@@ -113,6 +114,13 @@ def rendered(
     answer = Answer(reply, (Outcome((attempt,), 0),), rendering)
     shown = choices(answer)
     whole = profile.whole(completion(answer, shown))
-    chunks = profile.streamed(Chunks("m").rest(0, shown[0], reply.raw), shown[0].content)
+    serializer = ChatSerializer(Chunks("m"), profile)
+    chunks = map(decoded, serializer.event(answer))
     footer = whole["choices"][0]["message"]["content"].removeprefix(shown[0].content)
     return Dressed(draft, whole, list(chunks), footer)
+
+
+def decoded(event: bytes) -> Json:
+    """The chunk in a server-sent event."""
+    chunk: Json = json.loads(event.removeprefix(b"data: "))
+    return chunk

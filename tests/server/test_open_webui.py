@@ -76,10 +76,9 @@ def test_the_verdicts_stand_under_the_reply_and_not_in_it(
     question = user("What do you know about the Eiffel Tower?")
     content, events = chat(plugin, base_url, [dict(question)])
     assert "<details" not in content
-    status = of_type(events, "status")
-    assert len(status) == 1
-    assert status[0]["done"] is True
-    assert "statements found" in status[0]["description"]
+    first, last = of_type(events, "status")
+    assert (first["done"], last["done"]) == (False, True)
+    assert "statements" in last["description"]
     [embed] = of_type(events, "embeds")
     [shown] = embed["embeds"]
     assert 'class="supported"' in shown
@@ -110,14 +109,17 @@ def test_uploads_and_the_corpus_are_numbered_apart(
     assert names == ["Eiffel Tower"]
     shown = of_type(events, "embeds")[0]["embeds"][0]
     assert "[1] locks.txt" in shown
-    assert "2 of 2 statements found" in of_type(events, "status")[0]["description"]
+    assert of_type(events, "status")[-1] == {"description": "2 of 2 statements found", "done": True}
 
 
 def test_tasks_and_options_of_the_request_are_left_alone(plugin: ModuleType) -> None:
     body: Json = {"model": "test", "messages": []}
     assert plugin.Filter().inlet(body, {"task": "title_generation"}) == body
     asked = plugin.Filter().inlet({**body, "vouch": {"profile": "none", "top_k": 2}}, None)
-    assert asked["vouch"] == {"profile": "none", "notice": False, "top_k": 2}
+    assert asked["vouch"] == {"profile": "none", "top_k": 2}
+    quiet = plugin.Filter()
+    quiet.valves.status = False
+    assert quiet.inlet(body, None)["vouch"] == {"profile": "open_webui", "notice": False}
     assert asyncio.run(plugin.Filter().stream({"choices": []}, None)) == {"choices": []}
 
 
@@ -127,7 +129,6 @@ def test_what_is_shown_is_bounded_and_nothing_is_shown_of_nothing(plugin: Module
     assert plugin.page(many, [], 10).count("<li>") == 10
     assert "20 more are not shown." in plugin.page(many, [], 10)
     assert plugin.page({"claims": [{**claim, "verdict": "not_checkable"}]}, []) == ""
-    assert plugin.summary({"claims": []}) == ""
 
 
 def test_nothing_that_was_said_is_markup(plugin: ModuleType) -> None:
@@ -144,4 +145,3 @@ def test_nothing_that_was_said_is_markup(plugin: ModuleType) -> None:
     assert "javascript:" not in shown
     assert shown.count("<script") == 1
     assert shown.count("&lt;img src=x") > 6
-    assert plugin.summary(verification) == "1 of 2 statements found · 1 corrected"

@@ -14,7 +14,7 @@ from proxy.config.load import validate
 from tests.scripted_upstream import Reply, Status, Upstream
 from tests.server.asking import QUESTION, ask, curl, extra
 from tests.server.facts import TRUE
-from tests.serving import serving
+from tests.serving import serving, settings_for
 
 
 def test_models_lists_each_upstream_and_its_raw_alias(client: OpenAI) -> None:
@@ -25,6 +25,22 @@ def test_models_lists_each_upstream_and_its_raw_alias(client: OpenAI) -> None:
     assert client.models.retrieve("test-raw").id == "test-raw"
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("nobody")
+
+
+def test_models_may_be_listed_with_profiles_and_without_the_raw_aliases(
+    upstream: Upstream, corpus: Library
+) -> None:
+    server = {"list_unchecked": False, "list_profiles": ["open_webui", "markdown"]}
+    upstream.answer = lambda _body: TRUE
+    with serving(settings_for(upstream.url, server=server), corpus) as url:
+        names = [model["id"] for model in httpx.get(f"{url}/models").json()["data"]]
+        assert names[:3] == ["test", "test@open_webui", "test@markdown"]
+        assert not [name for name in names if name.endswith("-raw")]
+        for name in ("test@markdown", "test-raw"):
+            assert httpx.get(f"{url}/models/{name}").json()["id"] == name
+            body = {"model": name, "messages": [{"role": "user", "content": QUESTION}]}
+            assert httpx.post(f"{url}/chat/completions", json=body, timeout=60).status_code == 200, name
+        assert httpx.get(f"{url}/models/test@nobody").status_code == 404
 
 
 def test_a_model_answers_to_its_name_with_and_without_the_provider(

@@ -50,7 +50,7 @@ def chunks_of(answer: httpx.Response) -> list[dict[str, Any]]:
 
 def read(base_url: str, profile: str, *, stream: bool, **options: Any) -> tuple[str, dict[str, Any]]:
     """What the reader sees, status line included, and `verification`. Links and the list of sources of the
-    profile `markdown` are taken out."""
+    profile `markdown` are taken out, and so is the status that says how much was found."""
     answer = post(base_url, profile, stream=stream, **options)
     if not stream:
         reply = answer.json()
@@ -62,6 +62,7 @@ def read(base_url: str, profile: str, *, stream: bool, **options: Any) -> tuple[
         text = "".join(delta.get("content") or "" for delta in deltas)
         events = [chunk["event"] for chunk in chunks if "event" in chunk]
         told = [event["data"]["description"] for event in events if event["type"] == "status"]
+        told = [text for text in told if text and not re.search("Checking the reply|statements found", text)]
         status = "".join(f"\n\n⚠️ {description}" for description in told)
         assert not status or profile == "open_webui"
         verification = chunks[-1]["verification"]

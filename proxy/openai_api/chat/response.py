@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from proxy.aio import Step
-from proxy.citations.history import appended, notice
+from proxy.citations.history import appended, notice, summary
 from proxy.citations.place import Annotated, Located, Reference, safe_url
 from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of
@@ -34,7 +34,7 @@ _WITH_REASON = frozenset({Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNV
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One choice, ready for the wire. Cutting `content` at `cuts` never splits a marker. `content` is a
-    string unless the upstream's was not. `notice` is what a client with status events shows in one."""
+    string unless the upstream's was not. `notice` is what a client with status events shows at the end."""
 
     raw: Json
     content: Any
@@ -81,6 +81,7 @@ def choice(outcome: Outcome, rendering: Rendering) -> Choice:
     shown = draft.editable and bool(draft.text)
     said = notice(draft.text, attempt.findings) if shown and rendering.notice != "none" else ""
     in_text = said if rendering.notice == "text" else ""
+    told = said or _summary(outcome) if shown and rendering.notice == "event" else ""
     return Choice(
         raw=draft.choice,
         content=annotated.content + appended(annotated.content, in_text, rendering.warning)
@@ -90,8 +91,18 @@ def choice(outcome: Outcome, rendering: Rendering) -> Choice:
         annotations=[annotation(reference) for reference in annotated.references],
         references=[reference_object(reference) for reference in annotated.references],
         verification=verification(outcome, annotated, rendering.aggregation),
-        notice="" if in_text else said,
+        notice=told,
     )
+
+
+def _summary(outcome: Outcome) -> str:
+    """What was found and what became of the rest."""
+    answer = outcome.answer
+    said = {finding.claim.text for finding in answer.findings}
+    earlier = (finding for attempt in outcome.attempts[: outcome.best] for finding in attempt.nonfactual)
+    dropped = outcome.attempts[outcome.best].nonfactual if outcome.trimmed else ()
+    corrected = {finding.claim.text for finding in earlier} - said - {each.claim.text for each in dropped}
+    return summary(answer.draft.text, answer.findings, corrected=len(corrected), dropped=len(dropped))
 
 
 def completion(answer: Answer, rendered: list[Choice]) -> Json:

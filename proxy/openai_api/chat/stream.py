@@ -15,6 +15,7 @@ from proxy.openai_api.chat.response import (
     logprobs,
     message_fields,
     new_id,
+    reference_object,
     usage,
 )
 from proxy.openai_api.error_object import error_object
@@ -37,21 +38,25 @@ def event(data: Json) -> bytes:
 class ChatSerializer:
     """Serialises a checked reply for `/v1/chat/completions`, shaped by a profile.
 
-    `choices` is the number of choices requested.
+    `choices` is the number of choices requested. `status` is what a client with status events shows while
+    the reply is made; empty for none.
     """
 
     chunks: Chunks
     profile: Profile
     choices: int = 1
+    status: str = ""
     _sent: dict[int, int] = field(default_factory=dict)
+    _names: dict[int, str] = field(default_factory=dict)
+    """The sources that the client was told of, by number."""
 
     def whole(self, answer: Answer) -> Json:
         """The `chat.completion` object."""
         return self.profile.whole(completion(answer, choices(answer)))
 
     def start(self) -> Iterator[bytes]:
-        """A role chunk per choice."""
-        return map(event, self.chunks.role(self.choices))
+        """A role chunk per choice, and the status."""
+        return map(event, [*self.chunks.role(self.choices), *self._status(self.status)])
 
     def event(self, stream_event: StreamEvent) -> Iterator[bytes]:
         """A chunk per event; for the answer, everything that was not sent yet."""
@@ -62,7 +67,8 @@ class ChatSerializer:
         yield event(self.chunks.heartbeat())
 
     def failed(self, error: Exception) -> Iterator[bytes]:
-        """An error object."""
+        """An error object. The status is over."""
+        yield from map(event, self._status("", done=True))
         yield event(error_object(error))
 
     def end(self) -> Iterator[bytes]:
@@ -71,8 +77,9 @@ class ChatSerializer:
 
     def _chunks(self, stream_event: StreamEvent) -> Iterator[Json]:
         match stream_event:
-            case TextEvent(index, text, claims):
+            case TextEvent(index, text, claims, references):
                 self._sent[index] = self._sent.get(index, 0) + len(text)
+                yield from self._sources(index, [reference_object(each) for each in references])
                 yield self.chunks.piece(index, text, [claim_object(located) for located in claims])
             case FieldsEvent(index, fields):
                 self._sent.setdefault(index, 0)
@@ -86,9 +93,33 @@ class ChatSerializer:
         for index, choice in enumerate(choices(answer)):
             rest = self.chunks.rest(index, choice, answer.reply.raw, self._sent.get(index))
             content = choice.content if isinstance(choice.content, str) else ""
-            yield from self.profile.streamed(rest, content, choice.notice)
+            yield from self._sources(index, choice.references)
+            *pieces, finish = self.profile.streamed(rest, content)
+            yield from pieces
+            if index == 0:
+                yield from self._status(choice.notice, done=True)
+            yield finish
         if self.chunks.usage:
             yield self.chunks.usage_chunk(usage(answer))
+
+    def _sources(self, index: int, references: Sequence[Json]) -> Iterator[Json]:
+        """The events for the sources of the first choice that the client was not told of.
+
+        A title may get a number or a section once there is another of its name. What was told stays, and
+        names stay unique.
+        """
+        for reference in references if index == 0 else ():
+            n, title = reference["n"], reference["title"]
+            if n not in self._names:
+                taken = title in self._names.values()
+                self._names[n] = f"{title} ({n})" if taken else title
+                for source in self.profile.events([{**reference, "title": self._names[n]}]):
+                    yield self.chunks.event(source)
+
+    def _status(self, text: str, *, done: bool = False) -> Iterator[Json]:
+        """The event for a status. One without a text takes back what was shown."""
+        if self.profile.status is not None and self.status:
+            yield self.chunks.event(self.profile.status(text, done))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +184,10 @@ class Chunks:
     def fields(self, index: int, fields: Json) -> Json:
         """Other fields of a delta, as the upstream sent them."""
         return self._chunk(index, fields)
+
+    def event(self, event: Json) -> Json:
+        """A chunk with an empty delta and an event for a client that knows it."""
+        return {**self._chunk(0, {}), "event": event}
 
     def rest(self, index: int, choice: Choice, reply: Json, sent: int | None = None) -> Iterator[Json]:
         """The chunks of a finished choice that were not sent yet; the finish chunk, with its references and

@@ -47,10 +47,13 @@ export function startAsk() {
   });
 }
 
+/** Names with a profile for other clients behind them, and of replies that are not checked. */
+const UNLISTED = /(-raw|@(openai|perplexity|open_webui|markdown|none))$/;
+
 /** Fills the list of models. Throws where the server refuses. */
 export async function loadModels() {
   const { data } = await get("v1/models");
-  const names = data.map((model) => model.id).filter((name) => !name.endsWith("-raw"));
+  const names = data.map((model) => model.id).filter((name) => !UNLISTED.test(name));
   byId("model").replaceChildren(...names.map((name) => el("option", { value: name }, name)));
 }
 
