@@ -22,7 +22,7 @@ from evaluation.datasets import Label
 from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_base, merge
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader, Window
 from proxy.checkers.nli.weights import Calibration
-from proxy.model_files import device, quiet
+from proxy.model_files import device, dtype_of, quiet
 from proxy.types import Language
 from training.objective import log_odds
 from training.plan import Plan, read_plan
@@ -71,10 +71,12 @@ def calibrate(recipe: Recipe, base: Path, data: Path, run: Run) -> Path:
 
 
 def trained_model(recipe: Recipe, base: Path, run: Run) -> NLIModel:
-    """The model of a run as it would serve. Raises `TrainingError` before `fit` is done."""
+    """The model of a run as it would serve, also in its precision. Raises `TrainingError` before `fit` is
+    done."""
     with quiet():
         model = load_base(base, recipe.settings.hidden)
     merge(model, load_file(run.needed(TRAINED, "fit")))
+    model.encoder.to(dtype_of("auto"))
     return model.eval().requires_grad_(False).to(device())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.contrast.data import DEV
-from evaluation.datasets import Row, read_rows
+from evaluation.datasets import Row, read_lines
 from evaluation.measurement import Judged, judge
 from evaluation.metrics import shown, three_way, three_way_codes, two_way
 from evaluation.output import table
@@ -20,6 +20,7 @@ from proxy.checkers.nli.weights import load
 from proxy.types import LANGUAGES, Language
 from training.export import export
 from training.recipes import Recipe
+from training.rows import TrainingRow
 from training.run import Run
 from training.training_data import read_source
 
@@ -65,6 +66,6 @@ def _sets(recipe: Recipe, language: Language, data: Path, run: Run) -> Iterator[
     """Names and rows: the contrast pairs of the project, then the files of the recipe."""
     for path in DEV:
         if path.stem.endswith(f"_{language}"):
-            yield path.name, list(read_rows(path))
+            yield path.name, list(read_lines(path, TrainingRow))  # their titles belong to the evidence
     for source in recipe.measured[language]:
         yield source.file, list(read_source(source, source.path(data, run), "measure"))
