@@ -22,7 +22,7 @@ from typing import get_args
 
 from proxy.checkers.cascade import LocalChecker
 from proxy.checkers.nli import default_size, packaged_checker
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.text.sentences import sentence_spans
 from proxy.types import Language, Pair, Size
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from evaluation.datasets import DataError, Label, Line, read_lines
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.types import Language, Pair
 
 _FOLDER = Path(__file__).parent

@@ -21,7 +21,7 @@ from evaluation.metrics import SEED, rounded, shown
 from evaluation.noise.data import AROUND, Added, Place, read_noise, surrounded
 from evaluation.output import Report, failures, table
 from proxy.config.load import load
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.types import Pair
 
 NAME = "noise"

@@ -14,8 +14,8 @@ from itertools import accumulate
 
 from proxy.citations.markers import marks
 from proxy.claims.segment import segment
-from proxy.text.language import language_of
 from proxy.text.markdown import Span, blocks
+from proxy.text.scripts import language_of
 from proxy.types import Finding, Language, Verdict
 
 _HEAD = "\n\n---\n\n"

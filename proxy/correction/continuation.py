@@ -13,7 +13,7 @@ from proxy.claims.continuations import shared
 from proxy.correction.leaks import instructions_of
 from proxy.correction.reprompt import MAX_EVIDENCE_CHARS, documents, opening_patterns, with_turns, written
 from proxy.text.delimiters import delimiter_for
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.types import Chat, Finding, Json, Language
 
 _ENOUGH = 12

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from proxy.text.delimiters import LENGTH
-from proxy.text.language import language_of
-from proxy.text.scripts import HAN
+from proxy.text.scripts import HAN, language_of
 from proxy.types import Chat
 
 Fault = Literal["leaked", "refused"]

@@ -20,7 +20,7 @@ from itertools import chain, zip_longest
 
 from proxy.correction.leaks import instructions_of
 from proxy.text.delimiters import LENGTH, delimiter_for
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.types import Attempt, Chat, Finding, Json, Language, Passage, Verdict
 
 Block = tuple[str, str]

@@ -28,7 +28,7 @@ from proxy.correction.reprompt import (
     written,
 )
 from proxy.text.delimiters import LENGTH, delimiter_for
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.types import Attempt, Chat, Finding, Json, Language, Verdict
 
 MAX_SENTENCES = 20

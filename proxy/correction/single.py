@@ -16,7 +16,7 @@ from proxy.citations.markers import strip_markers
 from proxy.claims.segment import segment
 from proxy.correction.leaks import Asked, fault, instructions_of, without_preamble
 from proxy.correction.rewrite import unshaped
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.types import Chat, Evidence, Finding, Json, Language, Verdict
 
 MAX_SENTENCES = 8

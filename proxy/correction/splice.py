@@ -16,9 +16,8 @@ from proxy.claims.context import is_row
 from proxy.claims.segment import segment
 from proxy.correction.cuts import Edit, applied, cuts, moving
 from proxy.correction.leaks import has_delimiters
-from proxy.text.language import language_of
 from proxy.text.markdown import blocks
-from proxy.text.scripts import WIDE
+from proxy.text.scripts import WIDE, language_of
 from proxy.text.sentences import CITATION
 from proxy.types import Claim, Draft, Finding
 

@@ -1,4 +1,4 @@
-r"""Ranges of characters by script, to be put into the character classes of regular expressions.
+r"""Ranges of characters by script, for the character classes of regular expressions; the language of a text.
 
     re.compile(f"[{HAN}]")
 
@@ -8,6 +8,8 @@ Each range is defined here and nowhere else.
 from __future__ import annotations
 
 import re
+
+from proxy.types import Language
 
 HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese characters, also as Japanese and Korean write them, and the mark that repeats one (U+3005)."""
@@ -31,6 +33,8 @@ WIDE = UNSPACED + WIDE_PUNCTUATION
 """Characters between which a line may end without standing for a space."""
 
 _HAN = re.compile(f"[{HAN}]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_WORD = re.compile(rf"[^\W\d_{CJK}]+")
 
 
 def has_han(text: str) -> bool:
@@ -41,3 +45,12 @@ def has_han(text: str) -> bool:
 def han_count(text: str) -> int:
     """The number of Chinese characters in the text."""
     return sum(1 for _ in _HAN.finditer(text))
+
+
+def language_of(text: str) -> Language:
+    """`zh` where the text has at least as many Chinese or Japanese letters as words in other scripts.
+
+    Otherwise `en`. Chinese answers are full of Latin names, so words are counted, not letters.
+    """
+    unspaced = sum(1 for _ in _UNSPACED.finditer(text))
+    return "zh" if unspaced and unspaced >= sum(1 for _ in _WORD.finditer(text)) else "en"

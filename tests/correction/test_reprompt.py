@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxy.correction.reprompt import Document, Revision, read_revision, revision, write_revision
 from proxy.text.delimiters import LENGTH, delimited, delimiter_for
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.types import Attempt, Chat, Claim, Draft, Evidence, Finding, Json, Passage, Usage, Verdict
 
 DRAFT = "The tower was built in 1893. It is 300 metres high. It stands in Paris."

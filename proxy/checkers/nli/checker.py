@@ -16,7 +16,7 @@ from proxy.checkers.nli.model import TokenPair, batch_of
 from proxy.checkers.nli.reader import ClaimTooLongError, Window
 from proxy.checkers.nli.weights import Calibration, Loaded
 from proxy.model_files import device, dtype_of
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.text.words import uncovered, words
 from proxy.types import Judgement, Language, Page, Pair, Verdict
 

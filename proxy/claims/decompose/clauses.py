@@ -15,7 +15,7 @@ from proxy.claims.context import RenderedClaim, rendered
 from proxy.claims.decompose.chinese_clauses import chinese_clauses
 from proxy.claims.decompose.clause_words import Clause
 from proxy.claims.decompose.english_clauses import english_clauses
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.text.words import uncovered
 from proxy.types import Claim, Extraction, Language
 

@@ -11,7 +11,7 @@ from proxy.claims.decompose.locate import locate, spelt
 from proxy.claims.decompose.triplets import Reading, read_triplets
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.text.words import uncovered
 from proxy.types import Chat, Claim, Extraction, Triplet, Usage
 

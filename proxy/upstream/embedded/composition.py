@@ -12,8 +12,7 @@ from itertools import islice
 
 from proxy.correction.reprompt import Document, Revision
 from proxy.correction.rewrite import Rewriting
-from proxy.text.language import language_of
-from proxy.text.scripts import has_han
+from proxy.text.scripts import has_han, language_of
 from proxy.types import Language, Passage
 from proxy.upstream.embedded.sentence_terms import (
     bare_title,

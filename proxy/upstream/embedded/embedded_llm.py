@@ -13,7 +13,7 @@ from proxy.correction.reprompt import Revision, read_revision
 from proxy.correction.rewrite import Rewriting, read_rewriting, write_rewrites
 from proxy.errors import RetrievalError, UpstreamError
 from proxy.protocols import Retriever
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 from proxy.types import Chat, Evidence, Json, Language, Passage, Reply, ReplyChunk
 from proxy.upstream.completion import read_chunk, to_reply
 from proxy.upstream.embedded.composition import Composition, compose, corrected, mend

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from proxy.text.language import language_of
+from proxy.text.scripts import language_of
 
 T = TypeVar("T")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from proxy.text.language import language_of
 from proxy.text.normalisation import stem
-from proxy.text.scripts import HAN, has_han
+from proxy.text.scripts import HAN, has_han, language_of
 from proxy.text.sentences import sentence_spans
 from proxy.types import Language
 
