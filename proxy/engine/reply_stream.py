@@ -15,7 +15,8 @@ from proxy.aio import closing
 from proxy.citations.markers import assign, read_citations
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
-from proxy.claims.segment import segment, segment_json
+from proxy.claims.json_values import segment_json
+from proxy.claims.segment import segment
 from proxy.correction.continuation import Overlap, continuation
 from proxy.correction.leaks import Asked, asked_with, fault
 from proxy.engine.corrector import INSTRUCTIONS, report

@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 
 from proxy.citations.markers import strip_markers
 from proxy.claims.checkable import is_checkable
-from proxy.claims.segment import MAX_CLAIM, segment, segment_json
+from proxy.claims.json_values import segment_json
+from proxy.claims.segment import MAX_CLAIM, segment
 from tests.drafts import chinese_replies, drafts, real_replies
 
 

@@ -20,7 +20,8 @@ from proxy.errors import (
 from proxy.upstream.completion import collect
 from proxy.upstream.endpoint import Endpoint
 from proxy.upstream.failures import BrokenOffError
-from proxy.upstream.litellm_client import _KINDS, LiteLLMUpstream, from_exception
+from proxy.upstream.litellm_client import LiteLLMUpstream
+from proxy.upstream.litellm_failures import _KINDS, from_exception
 from tests.scripted_upstream import Answer, Drop, Hang, Raw, Reply, Status, Upstream
 from tests.upstream.asking import KEY, chat
 
