@@ -13,6 +13,8 @@ from proxy.types import Chat, ChoiceDelta, Draft, Json, Reply, ReplyChunk, Usage
 
 MOST_UNASKED = 16
 """Choices that an upstream may send where fewer were asked for. Each is checked, so there must be an end."""
+_MOST_TOKENS = 2**53
+"""Tokens that a usage may state: what programs in other languages read without a loss."""
 
 
 def most_choices(body: Json) -> int:
@@ -36,10 +38,13 @@ def require_usage(usage: Any) -> None:
     if not isinstance(usage, dict):
         raise UpstreamProtocolError(f"The upstream answered with a `usage` that is no object: {usage!r:.60}.")
     for key in ("prompt_tokens", "completion_tokens", "total_tokens"):
-        if not isinstance(usage.get(key), int | float | None):
+        count = usage.get(key)
+        if not isinstance(count, int | float | None):
             raise UpstreamProtocolError(
-                f"The upstream answered with a `usage.{key}` that is no number: {usage[key]!r:.60}."
+                f"The upstream answered with a `usage.{key}` that is no number: {count!r:.60}."
             )
+        if count is not None and not -_MOST_TOKENS <= count <= _MOST_TOKENS:
+            raise UpstreamProtocolError(f"The upstream answered with a `usage.{key}` that is out of range.")
 
 
 def to_reply(raw: Any, most: int | None = None) -> Reply:
@@ -192,15 +197,20 @@ class Completion:
 
     def _add_choice(self, choice: Json) -> None:
         index = choice.get("index", 0)
+        if not isinstance(index, int):
+            raise UpstreamProtocolError(
+                f"The upstream answered with a choice whose `index` is no number: {index!r:.60}."
+            )
         whole = self._choices.setdefault(
             index, {"index": index, "message": {"role": "assistant"}, "logprobs": None, "finish_reason": None}
         )
         for key, value in choice.items():
             if key == "delta":
                 self._merge(whole["message"], _object(value))
-            elif key == "logprobs" and isinstance(value, dict):
-                whole["logprobs"] = whole["logprobs"] or {}
-                self._merge(whole["logprobs"], value)
+            elif key == "logprobs":
+                if isinstance(value, dict):
+                    whole["logprobs"] = whole["logprobs"] or {}
+                    self._merge(whole["logprobs"], value)
             elif value is not None and key != "index":
                 whole[key] = value
 

@@ -15,6 +15,9 @@ MAX_MESSAGE = 2000
 
 _FORWARDED_HEADERS = frozenset({"retry-after", "retry-after-ms", "x-should-retry"})
 
+_MOST_HEADER = 256
+"""Characters of a header that is passed on, its name included."""
+
 
 class BrokenOffError(UpstreamConnectionError):
     """The connection broke after the answer had begun. Not retried: the answer would be paid for twice."""
@@ -23,12 +26,18 @@ class BrokenOffError(UpstreamConnectionError):
 
 
 def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of an upstream's answer for its client, in lower case: retries and rate limits."""
+    """The headers of an upstream's answer for its client, in lower case: retries and rate limits.
+
+    A value that is overlong or not printable ASCII is left out: it could not be sent on.
+    """
     lower = {name.lower(): value for name, value in headers.items()}
     return {
         name: value
         for name, value in lower.items()
-        if name in _FORWARDED_HEADERS or name.startswith("x-ratelimit-")
+        if (name in _FORWARDED_HEADERS or name.startswith("x-ratelimit-"))
+        and len(name) + len(value) <= _MOST_HEADER
+        and (name + value).isascii()
+        and (name + value).isprintable()
     }
 
 

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from proxy.cli.logs import CHATTY
-from tests.scripted_upstream import Raw, Reply, Upstream
+from tests.scripted_upstream import Raw, Reply, Status, Upstream
 from tests.server.facts import UNKNOWN
 
 MESSAGES: Any = [{"role": "user", "content": "What do you know about the Eiffel Tower?"}]
@@ -49,6 +49,7 @@ ODD: dict[str, tuple[dict[str, str], str]] = {
     "usage a string": ({"usage": '"many"'}, "`usage` that is no object"),
     "usage a number": ({"usage": "7"}, "`usage` that is no object"),
     "tokens a string": ({"usage": '{"prompt_tokens": "5"}'}, "`usage.prompt_tokens` that is no number"),
+    "tokens of 400 digits": ({"usage": '{"prompt_tokens": ' + "9" * 400 + "}"}, "out of range"),
     "usage NaN": ({"usage": "NaN"}, "the number NaN"),
     "tokens NaN": ({"usage": '{"prompt_tokens": NaN}'}, "the number NaN"),
     "infinite": ({"more": ', "x": 1e999'}, "the number 1e999"),
@@ -84,6 +85,39 @@ def test_through_litellm_no_answer_is_an_error_of_ours(
     answer = post(base_url, "test-litellm", stream)
     assert answer.status_code == 200 or answer.json()["error"]["type"] == "upstream_error"
     assert "internal_error" not in answer.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("model", ["test", "test-litellm"])
+def test_log_probabilities_that_are_no_object_are_left_out(
+    base_url: str, upstream: Upstream, model: str, stream: bool
+) -> None:
+    choice = '"index": 0, "logprobs": "none", "finish_reason": "stop"'
+    head = '"id": "1", "created": 1, "model": "m"'
+    message = '{"role": "assistant", "content": "Hi."}'
+    chunk = f'{{{head}, "object": "chat.completion.chunk", "choices": [{{{choice}, "delta": {message}}}]}}'
+    answer = f'{{{head}, "object": "chat.completion", "choices": [{{{choice}, "message": {message}}}]}}'
+    upstream.enqueue(
+        Raw(f"data: {chunk}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
+        if stream
+        else Raw(answer.encode())
+    )
+    answered = post(base_url, model, stream)
+    assert "internal_error" not in answered.text
+    assert answered.status_code in (200, 502)
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("value", ["a\tb", "x" * 300])
+def test_a_header_that_can_not_be_sent_on_is_left_out(
+    base_url: str, upstream: Upstream, value: str, raw: bool
+) -> None:
+    told = {"retry-after": value, "x-ratelimit-limit-requests": "7"}
+    upstream.enqueue(Status(429, headers=told))
+    answer = post(base_url, "test-raw" if raw else "test")
+    assert answer.status_code == 429
+    assert answer.headers["x-ratelimit-limit-requests"] == "7"
+    assert value not in answer.headers.values()
 
 
 @pytest.mark.parametrize("model", ["test", "test-litellm"])

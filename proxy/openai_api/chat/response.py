@@ -150,7 +150,7 @@ def _choice_object(index: int, choice: Choice, several: bool) -> Json:
 def logprobs(choice: Choice) -> Json | None:
     """The upstream's log-probabilities, with every field that clients require."""
     given = choice.raw.get("logprobs")
-    return {"content": None, "refusal": None, **given} if given else None
+    return {"content": None, "refusal": None, **given} if isinstance(given, dict) and given else None
 
 
 def usage(answer: Answer) -> Json:

@@ -390,5 +390,6 @@ def _annotations(choice: Choice) -> list[Json]:
 
 
 def _logprobs(choice: Choice) -> list[Json]:
-    given: Any = (choice.raw.get("logprobs") or {}).get("content")
+    whole = choice.raw.get("logprobs")
+    given: Any = whole.get("content") if isinstance(whole, dict) else None
     return given if isinstance(given, list) else []
