@@ -31,10 +31,11 @@ from typing import Any, get_args
 import numpy as np
 
 from proxy.errors import VouchError
-from proxy.retrieval.corpus import ENCODED, VECTOR, VECTORS
+from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.generation import Generation, new_generation
 from proxy.retrieval.index_files import FORMAT, ArrayWriter, Manifest, map_array
 from proxy.retrieval.vector_index import ExactScan, recall_of, write_vector_index
+from proxy.retrieval.vector_table import VECTOR, VECTORS, HeldVectors
 from proxy.text.sentences import SPLITTER
 from proxy.types import DenseKind, Vectors
 
@@ -139,7 +140,7 @@ def _build(out: Path, made: Path, vectors: Vectors, tuning: Vectors, kind: Dense
     with new_generation(out) as generation:
         generation.file(VECTORS).hardlink_to(made)
         start = time.perf_counter()
-        dense = write_vector_index(generation, vectors, tuning, kind, lambda done: None)
+        dense = write_vector_index(generation, HeldVectors(vectors), tuning, kind, lambda done: None)
         seconds = time.perf_counter() - start
         generation.commit(_manifest(generation, vectors, dense))
     return seconds

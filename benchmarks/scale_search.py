@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from proxy.retrieval import search_thread
-from proxy.retrieval.corpus import VECTOR, VECTORS
-from proxy.retrieval.index_files import map_array, open_index
+from proxy.retrieval.index_files import open_index
 from proxy.retrieval.vector_index import VectorIndex, open_vector_index
+from proxy.retrieval.vector_table import open_vectors
 from proxy.types import Vectors
 
 _WARM = 20
@@ -38,8 +38,7 @@ def search(path: Path, queries: Vectors, k: int) -> dict[str, Any]:
     before = resident()
     start = time.perf_counter()
     index = open_index(path)
-    vectors = map_array(index.file(VECTORS), VECTOR, (index.manifest.passages, index.manifest.dimension))
-    nearest = open_vector_index(index, vectors)
+    nearest = open_vector_index(index, open_vectors(index))
     opened = time.perf_counter() - start
     with search_thread() as thread:
         cosines, milliseconds = thread.submit(_timed, nearest, queries, k).result()

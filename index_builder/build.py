@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
-from index_builder.changes import expand_outside, fingerprint, settled, unchanged
+import numpy as np
+
+from index_builder.catalog import Documents, digest_of, id_key, write_files
+from index_builder.changes import (
+    expand_outside,
+    file_key,
+    file_state,
+    fingerprint,
+    made_alike,
+    old_index,
+    settled,
+    unchanged,
+)
 from index_builder.documents import BrokenDocument
-from index_builder.sources import Sources, documents
+from index_builder.postings import Earlier, write_postings
+from index_builder.sources import Sources, with_files
 from index_builder.unfinished import Journal
+from index_builder.update import Left, Update, kept_parts, updatable, write_removed
 from index_builder.vectors import (
     old_vectors,
     sample_claims,
@@ -24,14 +38,14 @@ from index_builder.vectors import (
 from proxy.errors import SourceError
 from proxy.protocols import Encoder
 from proxy.retrieval.chunks import WindowedEncoder, chunk, count_tokens, passage_tokens
-from proxy.retrieval.corpus import ENCODED, VECTOR, VECTORS
+from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.generation import Generation, new_generation
-from proxy.retrieval.index_files import FORMAT, DenseIndex, Manifest, map_array
-from proxy.retrieval.lexical import postings_of, write_postings
+from proxy.retrieval.index_files import EXACT, FORMAT, PARTED, DenseIndex, Index, Manifest, Part
 from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
 from proxy.retrieval.vector_index import kind_for, write_vector_index
+from proxy.retrieval.vector_table import VECTOR, VECTORS, StoredVectors
 from proxy.text.sentences import SPLITTER
-from proxy.types import DenseChoice, Passage
+from proxy.types import DenseChoice, Document, Passage
 
 Stage = Literal["reading", "encoding", "dense", "indexing"]
 
@@ -65,16 +79,74 @@ class Report:
     threshold: float
     dense: DenseIndex
     seconds: float
+    read: int = 0
+    """Documents that were read: fewer than all in an update, none where nothing has changed."""
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What a build counts while it reads."""
+class _Reading:
+    """The passages of a build, as they are read, and what is counted meanwhile.
 
-    documents: int = 0
-    tokens: int = 0
-    broken_count: int = 0
-    broken: list[BrokenDocument] = field(default_factory=list)
+    Set `update` before they are read where an index is updated: then only files that have changed are read.
+    """
+
+    def __init__(
+        self, sources: Sources, words: int, max_tokens: int, strict: bool, progress: Progress
+    ) -> None:
+        self._sources = sources
+        self._words = words
+        self.max_tokens = max_tokens
+        self._strict = strict
+        self._progress = progress
+        self._keys = {file: file_key(file) for file in sources.files}
+        self.states = {key: file_state(file) for file, key in self._keys.items()}
+        self.update: Update | None = None
+        self.table = Documents()
+        self.read = 0
+        self.without_passages = 0
+        self.broken: list[BrokenDocument] = []
+        self.broken_count = 0
+
+    def passages(self) -> Iterator[Passage]:
+        """All that are to be written. Raises `SourceError` for a broken document where that is wanted."""
+        update = self.update
+        sources = self._sources
+        taken: Callable[[str], bool] = _nobody
+        if update:
+            files = tuple(file for file in sources.files if update.reads(self._keys[file]))
+            sources, taken = replace(sources, files=files), update.taken
+        for file, document in with_files(sources, taken=taken):
+            key = self._keys[file] if file else 0
+            if isinstance(document, BrokenDocument):
+                self._note(document, key)
+                continue
+            self.read += 1
+            self._progress("reading", self.read, None)
+            digest = digest_of(document)
+            if not (update and update.stays(key, document.id, digest)):
+                yield from self._cut(document, key, digest)
+        if update:
+            yield from update.rest(self.table)
+
+    def _cut(self, document: Document, key: int, digest: tuple[int, int]) -> Iterator[Passage]:
+        count = tokens = 0
+        for passage in chunk(document, words=self._words, max_tokens=self.max_tokens):
+            tokens += count_tokens(passage.text)
+            count += 1
+            yield passage
+        self.without_passages += not count
+        self.table.add(key, id_key(document.id), digest, count, tokens)
+
+    def _note(self, document: BrokenDocument, key: int) -> None:
+        if self._strict:
+            raise SourceError(f"{document.source} can't be read: {document.reason} (--strict)")
+        self.states[key] = 0  # to be read again
+        self.broken_count += 1
+        if len(self.broken) < _KEPT_REPORTS:
+            self.broken.append(document)
+
+
+def _nobody(_document_id: str) -> bool:
+    return False
 
 
 def silent(stage: Stage, done: int, total: int | None) -> None:
@@ -88,6 +160,7 @@ def build(
     encoder: WindowedEncoder,
     words: int = 100,
     dense: DenseChoice = "auto",
+    update: bool = False,
     strict: bool = False,
     progress: Progress = silent,
 ) -> Report:
@@ -96,7 +169,7 @@ def build(
 
     The old index stays in place, whole, until the new one is complete and on disk. An error, Ctrl-C or a
     power cut leaves it as it was; what had been encoded by then, the next build takes over. In memory are one
-    document, one block of passages, 16 bytes per passage, and the ids of all words.
+    document, one block of passages, 16 bytes per passage, 56 per document, and all words.
 
     Args:
         sources: as in `index_builder.sources.expand`. Files inside `out` are left out.
@@ -104,6 +177,8 @@ def build(
         encoder: the one that will encode the queries.
         words: words per passage, about.
         dense: how vectors will be searched; `auto` decides by their number (see `retrieval.vector_index`).
+        update: whether only files that have changed are read, and only what has changed is written
+            (see `index_builder.update`).
         strict: whether a document that can't be read ends the build.
         progress: called for every document and every block of passages.
 
@@ -115,50 +190,65 @@ def build(
     expanded = expand_outside(sources, out)
     # Before they are read, so that what is written meanwhile is read by the next build.
     state = fingerprint(expanded) if settled(expanded) else ""
-    tally = _Tally()
+    reading = _Reading(expanded, words, passage_tokens(encoder), strict, progress)
     with new_generation(out) as generation:
-        max_tokens = passage_tokens(encoder)
-        if same := unchanged(out, state, encoder, words, max_tokens, dense):
-            return _report_of(same.manifest, expanded, start)
-        passages = _passages(expanded, tally, words, max_tokens, strict, progress)
-        count = write_passages(generation, passages)
-        if not count:
-            raise SourceError(_nothing(sources, tally))
-        reused, threshold, searched = _write_searchable(generation, count, encoder, dense, progress)
-        generation.commit(
-            Manifest(
-                format=FORMAT,
-                generation=generation.folder.name,
-                created=datetime.now(UTC).isoformat(timespec="seconds"),
-                encoder=encoder.name,
-                dimension=encoder.dimension,
-                normalised=True,
-                encoded=ENCODED,
-                splitter=SPLITTER,
-                words=words,
-                max_tokens=max_tokens,
-                threshold=threshold,
-                documents=tally.documents,
-                passages=count,
-                broken=tally.broken_count,
-                tokens=tally.tokens,
-                files=generation.seal(),
-                dense=searched,
-                sources=state,
-            )
+        old = old_index(out)
+        alike = old if old and made_alike(old, encoder, words, reading.max_tokens, dense) else None
+        if alike and unchanged(alike, state):
+            return _report_of(alike.manifest, expanded, start)
+        standing = updatable(alike, out) if update else None
+        if standing:
+            reading.update = Update(standing, reading.states)
+        count = write_passages(generation, reading.passages())
+        left = reading.update.left() if reading.update else Left()
+        if not count + left.passages:
+            raise SourceError(_nothing(sources, reading))
+        written = _Written()
+        if count:
+            reading.table.write(generation)
+            written = _write_searchable(generation, count, encoder, dense, progress, old, left.parts)
+        own = generation.seal() if count else {}
+        write_files(generation, reading.states)
+        if left.parts:
+            write_removed(generation, left)
+        shared = generation.seal(own)
+        first = left.parts[0].manifest if left.parts else None
+        added = (Part(generation.folder.name, count, own, written.dense),) if count else ()
+        manifest = Manifest(
+            format=PARTED if first else FORMAT,
+            generation=generation.folder.name,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            encoder=encoder.name,
+            dimension=encoder.dimension,
+            normalised=True,
+            encoded=ENCODED,
+            splitter=SPLITTER,
+            words=words,
+            max_tokens=reading.max_tokens,
+            threshold=first.threshold if first else written.threshold,
+            documents=left.documents + len(reading.table) + reading.without_passages,
+            passages=left.passages + count,
+            broken=reading.broken_count,
+            tokens=left.tokens + reading.table.tokens,
+            files=shared if first else own | shared,
+            dense=first.dense if first else written.dense,
+            sources=state,
+            parts=kept_parts(left.parts) + added if first else (),
         )
+        generation.commit(manifest)
     return Report(
-        documents=tally.documents,
-        passages=count,
-        reused=reused,
-        encoded=count - reused,
-        tokens=tally.tokens,
+        documents=manifest.documents,
+        passages=manifest.passages,
+        reused=manifest.passages - count + written.reused,
+        encoded=count - written.reused,
+        tokens=manifest.tokens,
         ignored=expanded.ignored,
-        broken=tuple(tally.broken),
-        broken_count=tally.broken_count,
-        threshold=threshold,
-        dense=searched,
+        broken=tuple(reading.broken),
+        broken_count=reading.broken_count,
+        threshold=manifest.threshold,
+        dense=manifest.dense,
         seconds=time.monotonic() - start,
+        read=reading.read,
     )
 
 
@@ -179,51 +269,52 @@ def _report_of(made: Manifest, sources: Sources, start: float) -> Report:
     )
 
 
-def _passages(
-    sources: Sources, tally: _Tally, words: int, max_tokens: int, strict: bool, progress: Progress
-) -> Iterator[Passage]:
-    for document in documents(sources):
-        if isinstance(document, BrokenDocument):
-            if strict:
-                raise SourceError(f"{document.source} can't be read: {document.reason} (--strict)")
-            tally.broken_count += 1
-            if len(tally.broken) < _KEPT_REPORTS:
-                tally.broken.append(document)
-            continue
-        for passage in chunk(document, words=words, max_tokens=max_tokens):
-            tally.tokens += count_tokens(passage.text)
-            yield passage
-        tally.documents += 1
-        progress("reading", tally.documents, None)
-
-
-def _nothing(sources: Sequence[str], tally: _Tally) -> str:
+def _nothing(sources: Sequence[str], reading: _Reading) -> str:
     message = f"There is no text to index in {', '.join(sources)}."
-    if tally.broken:
-        first = tally.broken[0]
-        message += f" {tally.broken_count} could not be read; {first.source}: {first.reason}"
+    if reading.broken:
+        first = reading.broken[0]
+        message += f" {reading.broken_count} could not be read; {first.source}: {first.reason}"
     return message
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Of the passages that a build wrote: how many vectors were taken over, the threshold, and how they are
+    searched."""
+
+    reused: int = 0
+    threshold: float = 0.0
+    dense: DenseIndex = EXACT
+
+
 def _write_searchable(
-    generation: Generation, count: int, encoder: Encoder, dense: DenseChoice, progress: Progress
-) -> tuple[int, float, DenseIndex]:
-    """Writes vectors, their index and postings. Returns how many vectors were taken over, the threshold, and
-    how vectors are searched."""
-    old = old_vectors(generation.index, encoder)
+    generation: Generation,
+    count: int,
+    encoder: Encoder,
+    dense: DenseChoice,
+    progress: Progress,
+    old: Index | None,
+    others: Sequence[Index] = (),
+) -> _Written:
+    """Writes vectors, their index and postings of the passages in `generation`. `others` are the other parts
+    of the index; the small part beside them is scanned unless it is large itself."""
     advance = partial(progress, "encoding", total=count)
     with Journal(generation.index, encoder) as journal:
-        known = (old, journal.old)
+        known = [*(old_vectors(old, encoder) if old else ()), journal.old]
         reused = write_vectors(generation, _stored(generation), encoder, known, advance, journal)
-    vectors = map_array(generation.file(VECTORS), VECTOR, (count, encoder.dimension))
-    rows = sample_rows(count)
-    sample = _sample(generation, rows)
-    claims = sample_claims(sample, encoder)
-    threshold = threshold_of(sample, vectors[rows], claims)
+    vectors = StoredVectors(generation.file(VECTORS), count, encoder.dimension)
+    kind = kind_for("auto" if others else dense, count)
+    threshold, claims = 0.0, np.empty((0, encoder.dimension), VECTOR)
+    if kind != "exact" or not others:
+        rows = sample_rows(count)
+        sample = _sample(generation, rows)
+        claims = sample_claims(sample, encoder)
+        threshold = threshold_of(sample, vectors.take(np.array(rows)), claims)
     advance = partial(progress, "dense", total=count)
-    searched = write_vector_index(generation, vectors, claims, kind_for(dense, count), advance)
-    write_postings(generation, postings_of(_with_progress(generation, count, progress)))
-    return reused, threshold, searched
+    searched = write_vector_index(generation, vectors, claims, kind, advance)
+    earlier = [Earlier.of(part) for part in others]
+    write_postings(generation, _with_progress(generation, count, progress), earlier)
+    return _Written(reused, threshold, searched)
 
 
 def _stored(generation: Generation) -> Iterator[Passage]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
-from index_builder.sources import Sources, expand
+from index_builder.sources import File, Sources, expand
 from proxy import __version__
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
 from proxy.retrieval.corpus import ENCODED
-from proxy.retrieval.index_files import Index, open_index
+from proxy.retrieval.index_files import MANIFEST, Index, open_index
 from proxy.retrieval.vector_index import kind_for
 from proxy.text.sentences import SPLITTER
 from proxy.types import DenseChoice
+
+log = logging.getLogger(__name__)
 
 SETTLED = 2.0
 """Seconds since its last change after which a file is taken for finished. File systems' clocks are coarse: a
@@ -48,9 +52,40 @@ def fingerprint(sources: Sources) -> str:
             found = file.path.stat()
         except OSError:
             return ""
-        state = f"{file.id}\0{file.path.resolve()}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_ctime_ns}"
+        state = _state(file, found)
         digest.update(f"{len(state)}\0{state}".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
+
+
+def _state(file: File, found: os.stat_result) -> str:
+    path = os.path.realpath(file.path or "")
+    return f"{file.id}\0{path}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_ctime_ns}"
+
+
+def file_key(file: File) -> int:
+    """Of a file's real path, in 64 bits; 0 for standard input."""
+    return hashed(os.path.realpath(file.path)) if file.path else 0
+
+
+def file_state(file: File) -> int:
+    """Of its name, size and times of change, and of this version of Vouch, in 64 bits. 0 where that tells
+    nothing, as in `fingerprint` and `settled`: the file is to be read again by the next build."""
+    if file.path is None:
+        return 0
+    try:
+        found = file.path.stat()
+    except OSError:
+        return 0
+    now = time.time()
+    if any(abs(now - moment) <= SETTLED for moment in (found.st_mtime, found.st_ctime)):
+        return 0
+    return hashed(f"{__version__}\0{_state(file, found)}")
+
+
+def hashed(text: str) -> int:
+    """64 bits of it, never 0."""
+    digest = blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") or 1
 
 
 def settled(sources: Sources) -> bool:
@@ -66,31 +101,28 @@ def settled(sources: Sources) -> bool:
         return False
 
 
-def unchanged(
-    out: Path, sources: str, encoder: Encoder, words: int, max_tokens: int, dense: DenseChoice
-) -> Index | None:
-    """The index at `out` if a build would make the same again; None if not, or if that is not known.
-
-    One that is damaged is not, nor one of which documents could not be read: what they lacked may be there
-    now.
-
-    Args:
-        out: the index's folder.
-        sources: their `fingerprint`.
-        encoder, words, max_tokens, dense: as the build would use them.
-    """
-    if not sources:
+def old_index(out: Path) -> Index | None:
+    """The index at `out`; None where there is none, or, with a warning, where it is damaged."""
+    if not (out / MANIFEST).exists():
         return None
     try:
-        index = open_index(out)
-    except BrokenIndexError:
+        return open_index(out)
+    except BrokenIndexError as error:
+        log.warning("All passages are encoded again, because of the old index: %s", error.message)
         return None
+
+
+def made_alike(index: Index, encoder: Encoder, words: int, max_tokens: int, dense: DenseChoice) -> bool:
+    """Whether an index was made with these settings, as a build would use them."""
     made = index.manifest
-    same = (
-        made.sources == sources
-        and made.broken == 0
-        and (made.encoder, made.dimension, made.encoded) == (encoder.name, encoder.dimension, ENCODED)
+    return (
+        (made.encoder, made.dimension, made.encoded) == (encoder.name, encoder.dimension, ENCODED)
         and (made.splitter, made.words, made.max_tokens) == (SPLITTER, words, max_tokens)
-        and made.dense.kind == kind_for(dense, made.passages)
+        and made.dense.kind == kind_for(dense, index.parts()[0].manifest.passages)
     )
-    return index if same else None
+
+
+def unchanged(index: Index, sources: str) -> bool:
+    """Whether a build of sources of this `fingerprint` would make the same index again. Not if that is not
+    known, nor if documents could not be read: what they lacked may be there now."""
+    return bool(sources) and index.manifest.sources == sources and index.manifest.broken == 0

@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -89,8 +89,19 @@ def documents(
         SourceError: at once, not at the first document: a source does not exist or holds no documents.
     """
     expanded = sources if isinstance(sources, Sources) else expand(sources)
-    read = (_read(file, stdin) for file in expanded.files)
-    return _unique(itertools.chain(expanded.broken, itertools.chain.from_iterable(read)))
+    return (document for _, document in with_files(expanded, stdin=stdin))
+
+
+def with_files(
+    sources: Sources, *, taken: Callable[[str], bool] = lambda _id: False, stdin: BinaryIO | None = None
+) -> Iterator[tuple[File | None, Document | BrokenDocument]]:
+    """The `documents` of the sources, each with its file; None for what was broken before it was read.
+
+    `taken` says of an id whether a document has it that is not among these.
+    """
+    read = (((file, document) for document in _read(file, stdin)) for file in sources.files)
+    broken = ((None, document) for document in sources.broken)
+    return _unique(itertools.chain(broken, itertools.chain.from_iterable(read)), taken)
 
 
 def _expand_one(source: str) -> Sources:
@@ -277,15 +288,17 @@ def _safe(url: str) -> str:
     return url if scheme in _URL_SCHEMES else ""
 
 
-def _unique(read: Iterable[Document | BrokenDocument]) -> Iterator[Document | BrokenDocument]:
+def _unique(
+    read: Iterable[tuple[File | None, Document | BrokenDocument]], taken: Callable[[str], bool]
+) -> Iterator[tuple[File | None, Document | BrokenDocument]]:
     counts: dict[bytes, int] = {}  # by digest, because ids may be long and there may be millions
-    for document in read:
+    for file, document in read:
         if isinstance(document, BrokenDocument):
-            yield document
+            yield file, document
             continue
         new = document.id
-        while (key := blake2b(new.encode(), digest_size=8).digest()) in counts:
-            counts[key] += 1
+        while (key := blake2b(new.encode(), digest_size=8).digest()) in counts or taken(new):
+            counts[key] = counts.get(key, 1) + 1
             new = f"{document.id}#{counts[key]}"
         counts[key] = 1
-        yield document if new == document.id else replace(document, id=new)
+        yield file, document if new == document.id else replace(document, id=new)

@@ -18,8 +18,9 @@ import numpy as np
 
 from index_builder.vectors import DIGEST_BYTES, Digests, OldVectors
 from proxy.protocols import Encoder
-from proxy.retrieval.corpus import ENCODED, VECTOR
+from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.generation import JOURNAL
+from proxy.retrieval.vector_table import VECTOR, HeldVectors
 from proxy.types import Vectors
 
 log = logging.getLogger(__name__)
@@ -90,14 +91,16 @@ class Journal:
         dimension = self._made.dimension
         if not rows:
             shutil.rmtree(self._folder, ignore_errors=True)
-            return OldVectors(np.empty((0, DIGEST_BYTES), "u1"), np.empty((0, dimension), VECTOR))
+            return OldVectors(
+                np.empty((0, DIGEST_BYTES), "u1"), HeldVectors(np.empty((0, dimension), VECTOR))
+            )
         for name, width in ((_VECTORS, dimension * VECTOR.itemsize), (_DIGESTS, DIGEST_BYTES)):
             with (self._folder / name).open("r+b") as file:
                 file.truncate(rows * width)
         log.info("An unfinished build has left %s vectors, which are taken over.", f"{rows:,}")
         return OldVectors(
             np.fromfile(self._folder / _DIGESTS, "u1").reshape(rows, DIGEST_BYTES),
-            np.memmap(self._folder / _VECTORS, VECTOR, "r", shape=(rows, dimension)),
+            HeldVectors(np.memmap(self._folder / _VECTORS, VECTOR, "r", shape=(rows, dimension))),
         )
 
     def _whole_rows(self) -> int:

@@ -11,7 +11,6 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from itertools import islice
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -19,9 +18,10 @@ from numpy.typing import NDArray
 
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
-from proxy.retrieval.corpus import ENCODED, VECTOR, VECTORS, encoded_text
+from proxy.retrieval.corpus import ENCODED, encoded_text
 from proxy.retrieval.generation import Generation
-from proxy.retrieval.index_files import MANIFEST, ArrayWriter, map_array, open_index
+from proxy.retrieval.index_files import ArrayWriter, Index, map_array
+from proxy.retrieval.vector_table import VECTOR, VECTORS, VectorRows, open_vectors
 from proxy.types import Passage, Vectors
 
 log = logging.getLogger(__name__)
@@ -45,10 +45,10 @@ class OldVectors:
 
     Args:
         digests: of the texts, shape (texts, 16), bytes.
-        vectors: of the texts, shape (texts, dimension).
+        vectors: of the texts.
     """
 
-    def __init__(self, digests: Digests, vectors: Vectors) -> None:
+    def __init__(self, digests: Digests, vectors: VectorRows) -> None:
         keys = _keys(digests)
         self._order = np.argsort(keys, kind="stable")
         self._keys = keys[self._order]
@@ -71,22 +71,22 @@ def _keys(digests: Digests) -> NDArray[np.uint64]:
     return np.ascontiguousarray(digests[:, :8]).view("<u8").ravel()
 
 
-def old_vectors(out: Path, encoder: Encoder) -> OldVectors:
-    """The vectors of the index at `out`; none where there is no index or another encoder made it."""
-    nothing = OldVectors(np.empty((0, DIGEST_BYTES), "u1"), np.empty((0, encoder.dimension), VECTOR))
-    if not (out / MANIFEST).exists():
-        return nothing
+def old_vectors(index: Index, encoder: Encoder) -> list[OldVectors]:
+    """The vectors of each part of an index; none where another encoder made it."""
+    made = index.manifest
+    if (made.encoder, made.dimension, made.encoded) != (encoder.name, encoder.dimension, ENCODED):
+        return []
     try:
-        index = open_index(out)
-        made = index.manifest
-        if (made.encoder, made.dimension, made.encoded) != (encoder.name, encoder.dimension, ENCODED):
-            return nothing
-        digests = map_array(index.file(DIGESTS), "u1", (made.passages, DIGEST_BYTES))
-        vectors = map_array(index.file(VECTORS), VECTOR, (made.passages, made.dimension))
+        return [
+            OldVectors(
+                map_array(part.file(DIGESTS), "u1", (part.manifest.passages, DIGEST_BYTES)),
+                open_vectors(part),
+            )
+            for part in index.parts()
+        ]
     except BrokenIndexError as error:
         log.warning("All passages are encoded again, because of the old index: %s", error.message)
-        return nothing
-    return OldVectors(digests, vectors)
+        return []
 
 
 class Kept(Protocol):
@@ -142,7 +142,7 @@ def _known(digests: Digests, dimension: int, old: Sequence[OldVectors]) -> tuple
     for table in old:
         rows = table.rows(digests)
         here = missing & (rows >= 0)
-        vectors[here] = table.vectors[rows[here]]
+        vectors[here] = table.vectors.take(rows[here])
         missing &= ~here
     return vectors, np.flatnonzero(missing)
 

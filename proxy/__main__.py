@@ -163,6 +163,13 @@ def index_command(
             "exact up to 100,000 passages, else ivf."
         ),
     ] = None,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update",
+            help="Read only files that have changed since the index was built, and write only what changed.",
+        ),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail when a document can't be read.")] = False,
 ) -> None:
     """Index documents, or update an index: only passages that changed are encoded again.
@@ -174,6 +181,8 @@ def index_command(
     - `vouch index docs/ --out index`
 
     - `vouch index 'reports/**/*.pdf' notes.jsonl --out index --strict`
+
+    - `vouch index docs/ --out index --update`
     """
     from proxy.cli import index as command
 
@@ -181,7 +190,7 @@ def index_command(
         index=_given(path=out and str(out), words=words, dense=dense and str(dense)),
         encoder=_given(model=encoder),
     )
-    command.run(sources, config, overrides, strict=strict)
+    command.run(sources, config, overrides, update=update, strict=strict)
 
 
 @app.command()

@@ -6,11 +6,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from index_builder.build import Report, build
 from proxy.cli.compose import Library
-from proxy.retrieval import open_corpus, search_thread
+from proxy.retrieval import Corpus, open_corpus, search_thread
 from proxy.retrieval.chunks import WindowedEncoder
 from proxy.retrieval.index_files import open_index
+from proxy.types import Vectors
 from tests.encoders import HashingEncoder
 
 ANIMALS = [
@@ -38,6 +41,11 @@ def build_index(
     out.parent.mkdir(parents=True, exist_ok=True)
     source = write_source(out.parent / f"{out.name}.jsonl", texts)
     return build([str(source)], out, encoder=encoder or HashingEncoder())
+
+
+def vectors_of(corpus: Corpus) -> Vectors:
+    """All vectors of a corpus that was never updated."""
+    return corpus.vectors.take(np.arange(len(corpus.passages)))
 
 
 def library_of(path: Path) -> Library:

@@ -21,10 +21,12 @@ from evaluation.metrics import SEED, Figures, Indexes, share
 from evaluation.wikiretr.data import read_retold
 from proxy.errors import ConfigError
 from proxy.protocols import Encoder
-from proxy.retrieval.corpus import ENCODED, VECTOR, encoded_text
+from proxy.retrieval.corpus import ENCODED, encoded_text
 from proxy.retrieval.index_files import ArrayWriter, map_array
 from proxy.retrieval.lexical import Postings
 from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking, Ranking
+from proxy.retrieval.vector_index import ExactScan
+from proxy.retrieval.vector_table import VECTOR, HeldVectors
 from proxy.text.sentences import sentence_spans
 from proxy.types import Passage, RetrievalMode, Vectors
 
@@ -105,8 +107,12 @@ def rankings(
         "hybrid": lambda dense: HybridRanking(dense, lexical),
     }
     for mode in (mode for mode in modes if mode in kinds):
+        table, scan = HeldVectors(space.vectors), ExactScan(space.vectors)
         for name, threshold in ((mode, -1.0), (f"{mode}, threshold {space.threshold:.2f}", space.threshold)):
-            yield name, kinds[mode](DenseRanking(space.vectors, space.encoder, threshold))
+            yield (
+                name,
+                kinds[mode](DenseRanking(table, space.encoder, threshold, scan)),
+            )
 
 
 def places(ranking: Ranking, sought: Sought) -> Places:

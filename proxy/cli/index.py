@@ -11,23 +11,33 @@ from rich.console import Console
 from rich.text import Text
 
 from index_builder.build import Report, build
-from index_builder.sources import expand, shortened
+from index_builder.sources import STDIN, expand, shortened
 from proxy.cli.compose import make_encoder, use_runtime
 from proxy.cli.progress import shown
 from proxy.config.load import load
 from proxy.config.settings import Settings
+from proxy.errors import SourceError
 from proxy.retrieval.chunks import WindowedEncoder
 
 SHOWN = 20
 """Broken documents that are named; the others are counted."""
 
 
-def run(sources: Sequence[str], config: Path | None, overrides: dict[str, Any], strict: bool) -> None:
+def run(
+    sources: Sequence[str],
+    config: Path | None,
+    overrides: dict[str, Any],
+    *,
+    update: bool = False,
+    strict: bool = False,
+) -> None:
     """Builds, and says what came of it."""
+    if update and STDIN in sources:
+        raise SourceError("Standard input has no date of change, so --update needs files or folders.")
     settings = load(config, overrides)
     expand(sources)  # a wrong path is known before the encoder loads
     encoder = load_encoder(settings)
-    report = build_index(sources, settings, encoder, strict=strict)
+    report = build_index(sources, settings, encoder, update=update, strict=strict)
     show(Console(highlight=False, soft_wrap=True), report, settings.index.path)
 
 
@@ -39,7 +49,12 @@ def load_encoder(settings: Settings) -> WindowedEncoder:
 
 
 def build_index(
-    sources: Sequence[str], settings: Settings, encoder: WindowedEncoder, *, strict: bool = False
+    sources: Sequence[str],
+    settings: Settings,
+    encoder: WindowedEncoder,
+    *,
+    update: bool = False,
+    strict: bool = False,
 ) -> Report:
     """One build as the settings say, its progress shown on standard error."""
     with shown() as progress:
@@ -49,6 +64,7 @@ def build_index(
             encoder=encoder,
             words=settings.index.words,
             dense=settings.index.dense,
+            update=update,
             strict=strict,
             progress=progress,
         )
@@ -70,6 +86,9 @@ def show(console: Console, report: Report, path: str) -> None:
         f"{report.documents:,} documents, {report.passages:,} passages: {report.encoded:,} encoded, "
         f"{report.reused:,} reused, in {report.seconds:.1f} s"
     )
+    if report.read < report.documents:
+        were = "was" if report.read == 1 else "were"
+        console.print(f"Of the documents {report.read:,} {were} read, those of files that had changed")
     if report.dense.kind != "exact":
         console.print(
             f"Vectors are searched by {report.dense.kind}, which found "

@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import faiss
 import numpy as np
 
 from proxy.errors import RetrievalError
 from proxy.protocols import Encoder
-from proxy.retrieval.index_files import EncodedText, Index, map_array
-from proxy.retrieval.lexical import Postings, open_postings, postings_of
+from proxy.retrieval.index_files import EncodedText, Index
+from proxy.retrieval.lexical import LexicalIndex, open_postings, postings_of
+from proxy.retrieval.parts import JoinedPassages, JoinedPostings, JoinedSearch, JoinedVectors, removed_rows
 from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages
 from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking, Ranking
 from proxy.retrieval.vector_index import ExactScan, VectorIndex, open_vector_index
-from proxy.types import Evidence, Passage, RetrievalMode, Vectors
-
-VECTORS = "vectors.npy"
-VECTOR = np.dtype("<f4")
+from proxy.retrieval.vector_table import HeldVectors, VectorRows, open_vectors
+from proxy.types import Evidence, Passage, RetrievalMode
 
 _BLOCK = 32
 """Passages encoded in one call: between two calls the queries of other requests get their turn."""
@@ -32,15 +31,15 @@ WikiRetr fell from 96.2 to 95.3 (GPT-3) and from 92.4 to 90.9 (GPT-4)."""
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """All that a retriever needs; row i of `vectors` and of `postings` is `passages.passage(i)`.
+    """All that a retriever needs. Row i of `vectors`, `nearest` and `postings` is `passages.passage(i)`.
 
     `nearest` searches the vectors. `threshold` is the cosine under which a passage is taken for a random one.
     """
 
     passages: PassageTable
-    vectors: Vectors
+    vectors: VectorRows
     nearest: VectorIndex
-    postings: Postings
+    postings: LexicalIndex
     threshold: float
 
 
@@ -50,10 +49,24 @@ def open_corpus(index: Index) -> Corpus:
     Raises:
         BrokenIndexError: its files are not what a build writes.
     """
-    manifest = index.manifest
-    vectors = map_array(index.file(VECTORS), VECTOR, (manifest.passages, manifest.dimension))
-    nearest = open_vector_index(index, vectors)
-    return Corpus(StoredPassages(index), vectors, nearest, open_postings(index), manifest.threshold)
+    made, parts = index.manifest, index.parts()
+    passages = [StoredPassages(part) for part in parts]
+    vectors = [open_vectors(part) for part in parts]
+    nearest = [open_vector_index(part, table) for part, table in zip(parts, vectors, strict=True)]
+    postings = [open_postings(part) for part in parts]
+    if not made.parts:
+        return Corpus(passages[0], vectors[0], nearest[0], postings[0], made.threshold)
+    counts = [part.manifest.passages for part in parts]
+    removed = removed_rows(index)
+    return Corpus(
+        JoinedPassages(passages, counts, removed),
+        JoinedVectors(vectors, counts, made.dimension),
+        JoinedSearch(nearest, counts, removed),
+        JoinedPostings(
+            [replace(words, removed=rows) for words, rows in zip(postings, removed, strict=True)], counts
+        ),
+        made.threshold,
+    )
 
 
 def hold_corpus(passages: Sequence[Passage], encoder: Encoder, threshold: float) -> Corpus:
@@ -61,7 +74,8 @@ def hold_corpus(passages: Sequence[Passage], encoder: Encoder, threshold: float)
     texts = [encoded_text(passage) for passage in passages]
     starts = range(0, max(1, len(texts)), _BLOCK)
     vectors = np.concatenate([encoder.encode(texts[start : start + _BLOCK]) for start in starts])
-    return Corpus(HeldPassages(passages), vectors, ExactScan(vectors), postings_of(passages), threshold)
+    held = HeldVectors(vectors)
+    return Corpus(HeldPassages(passages), held, ExactScan(vectors), postings_of(passages), threshold)
 
 
 def encoded_text(passage: Passage) -> str:

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -37,10 +37,13 @@ class Generation:
         """Where the data file of that name is to be written."""
         return self.folder / name
 
-    def seal(self) -> dict[str, DataFile]:
-        """Forces all files written so far to disk. Returns their sizes and checksums by name."""
+    def seal(self, sealed_before: Mapping[str, DataFile] | None = None) -> dict[str, DataFile]:
+        """Forces all files written so far to disk. Returns their sizes and checksums by name, without those
+        that were sealed before."""
         sealed = {}
         for path in sorted(self.folder.iterdir()):
+            if sealed_before and path.name in sealed_before:
+                continue
             _sync(path)
             sealed[path.name] = DataFile(path.stat().st_size, checksum(path))
         _sync(self.folder)
@@ -48,7 +51,7 @@ class Generation:
         return sealed
 
     def commit(self, manifest: Manifest) -> None:
-        """Makes this the index, then removes the other generations, and the journal."""
+        """Makes this the index, then removes the generations that it has no part in, and the journal."""
         temporary = self.index / _TEMPORARY
         with temporary.open("w", encoding="utf-8") as file:
             json.dump(asdict(manifest), file, ensure_ascii=False, indent=1)
@@ -56,7 +59,7 @@ class Generation:
             os.fsync(file.fileno())
         temporary.replace(self.index / MANIFEST)
         _sync(self.index)
-        _sweep(self.index, keep=manifest.generation)
+        _sweep(self.index, keep={manifest.generation, *(part.generation for part in manifest.parts)})
 
 
 @contextlib.contextmanager
@@ -136,9 +139,9 @@ def _is_current(out: Path, name: str) -> bool:
         return False
 
 
-def _sweep(out: Path, *, keep: str) -> None:
+def _sweep(out: Path, *, keep: set[str]) -> None:
     for path in out.glob(f"{_PREFIX}*"):
-        if path.name != keep and path.is_dir():
+        if path.name not in keep and path.is_dir():
             shutil.rmtree(path, ignore_errors=True)  # a leftover only costs space
     shutil.rmtree(out / JOURNAL, ignore_errors=True)
 

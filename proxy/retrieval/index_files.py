@@ -13,7 +13,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -31,6 +31,9 @@ from proxy.types import DenseKind
 log = logging.getLogger(__name__)
 
 FORMAT = 2
+PARTED = 3
+"""The format of an index that has been updated: its passages are in parts, and some of them are removed."""
+
 MANIFEST = "manifest.json"
 EncodedText = Literal["text", "title+text"]
 
@@ -63,6 +66,21 @@ class DenseIndex:
     recall: float = 1.0
 
 
+EXACT = DenseIndex()
+"""A scan of all vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Passages that were indexed together: the folder that they are in, its files, how many passages there
+    are, removed ones included, and how their vectors are searched."""
+
+    generation: str
+    passages: int
+    files: Mapping[str, DataFile]
+    dense: DenseIndex = EXACT
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What an index is. The precision that the encoder computed in is no part of that.
@@ -75,6 +93,9 @@ class Manifest:
     8601 in UTC. `files` are named relative to the folder `generation`. A manifest without `dense` is of an
     exact scan. `sources` tells whether the files that were indexed have changed (`index_builder.changes`);
     empty where that is not known.
+
+    `parts` are those of an index that has been updated, the largest first; then `files` are only those that
+    all parts share, `passages` are those that are not removed, and `dense` is that of the first part.
     """
 
     format: int
@@ -93,8 +114,9 @@ class Manifest:
     broken: int
     tokens: int
     files: Mapping[str, DataFile]
-    dense: DenseIndex = DenseIndex()
+    dense: DenseIndex = EXACT
     sources: str = ""
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +125,24 @@ class Index:
 
     path: Path
     manifest: Manifest
+
+    def parts(self) -> tuple[Index, ...]:
+        """Its parts, each as an index of its own; one that was never updated is its only part."""
+        made = self.manifest
+        return tuple(
+            Index(
+                self.path,
+                replace(
+                    made,
+                    generation=part.generation,
+                    passages=part.passages,
+                    files=part.files,
+                    dense=part.dense,
+                    parts=(),
+                ),
+            )
+            for part in made.parts
+        ) or (self,)
 
     def file(self, name: str) -> Path:
         """Where a data file is. Raises `errors.BrokenIndexError` if the manifest does not name it."""
@@ -133,8 +173,9 @@ def open_index(path: Path | str) -> Index:
     for _ in range(_ATTEMPTS):
         manifest = read_manifest(path)
         try:
-            for name, file in manifest.files.items():
-                _verify(path, manifest.generation, name, file)
+            for folder in folders_of(manifest):
+                for name, file in folder.files.items():
+                    _verify(path, folder.generation, name, file)
         except BrokenIndexError:
             # A build that ended in between has removed the generation we were reading.
             if read_manifest(path).generation == manifest.generation:
@@ -143,6 +184,11 @@ def open_index(path: Path | str) -> Index:
             _warn_of_another_splitter(path, manifest)
             return Index(path, manifest)
     raise BrokenIndexError(f"The index at {path} is being replaced all the time. Try again.")
+
+
+def folders_of(manifest: Manifest) -> list[Manifest | Part]:
+    """All that names a folder with files: the manifest itself, and its parts."""
+    return [manifest, *manifest.parts]
 
 
 def _warn_of_another_splitter(path: Path, manifest: Manifest) -> None:
@@ -170,7 +216,10 @@ def read_manifest(path: Path) -> Manifest:
             f"The index at {path} can't be read: {error.strerror}.", param="index.path"
         ) from error
     manifest = _parse(path, raw)
-    if not manifest.normalised or manifest.passages < 1 or not _GENERATION.fullmatch(manifest.generation):
+    folders = folders_of(manifest)
+    named = all(_GENERATION.fullmatch(folder.generation) for folder in folders)
+    parted = (manifest.format == PARTED) == bool(manifest.parts)
+    if not (manifest.normalised and named and parted and all(folder.passages > 0 for folder in folders)):
         raise BrokenIndexError(f"{path / MANIFEST} describes no index that can be used. {_rebuild(path)}")
     return manifest
 
@@ -181,7 +230,7 @@ def _parse(path: Path, raw: bytes) -> Manifest:
         version = loaded["format"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise BrokenIndexError(f"{path / MANIFEST} is not an index's manifest. {_rebuild(path)}") from error
-    if version != FORMAT:
+    if version not in (FORMAT, PARTED):
         raise BrokenIndexError(
             f"The index at {path} has format {str(version)[:20]}, and this version of Vouch reads {FORMAT}. "
             f"{_rebuild(path)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 from unicodedata import normalize
 
 import bm25s
@@ -33,7 +33,7 @@ FILES = {
 WORDS = "bm25-words.npy"
 """The same words by their hashes, mapped: a word of `bm25-words.json` takes 200 bytes of memory."""
 
-_K1, _B = 0.9, 0.4
+K1, B = 0.9, 0.4
 """Those of Lin et al.'s Anserini; over WikiRetr recall@1 is 0.3 points above bm25s' own 1.5 and 0.75."""
 
 _WORD = np.dtype("<u8")
@@ -50,6 +50,18 @@ class Vocabulary(Protocol):
         """Of those words that any passage has, in their order."""
         ...
 
+    def lookup(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """Of each word, -1 for one that no passage has; shape (words,)."""
+        ...
+
+
+class LexicalIndex(Protocol):
+    """Finds passages by their words. Blocking, one thread at a time."""
+
+    def best(self, query: str, k: int) -> list[tuple[int, float]]:
+        """Rows and BM25 scores of at most k passages, best first."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class HeldWords:
@@ -60,6 +72,10 @@ class HeldWords:
     def ids(self, words: Sequence[str]) -> list[int]:
         """Of those words that any passage has, in their order."""
         return [self.numbers[word] for word in words if word in self.numbers]
+
+    def lookup(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """Of each word, -1 for one that no passage has; shape (words,)."""
+        return np.array([self.numbers.get(word, -1) for word in words], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +88,31 @@ class MappedWords:
 
     def ids(self, words: Sequence[str]) -> list[int]:
         """Of those words that any passage has, in their order."""
+        found = self.lookup(words)
+        ids: list[int] = found[found >= 0].tolist()
+        return ids
+
+    def lookup(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """Of each word, -1 for one that no passage has; shape (words,)."""
         if not len(self.hashes) or not words:
-            return []
+            return np.full(len(words), -1, np.int64)
         wanted = _hashes(words)
         places = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
-        ids: list[int] = self.numbers[places[self.hashes[places] == wanted]].tolist()
-        return ids
+        known = self.hashes[places] == wanted
+        return np.where(known, self.numbers[places].astype(np.int64), -1)
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Every word's BM25 weight in every passage that has it (Robertson et al., as Lucene computes it)."""
+    """Every word's BM25 weight in every passage that has it (Robertson et al., as Lucene computes it).
+
+    `removed` are the rows that are never found, shape (rows,); None if there are none.
+    """
 
     model: bm25s.BM25
     passages: int
     words: Vocabulary
+    removed: NDArray[np.int64] | None = None
 
     def best(self, query: str, k: int) -> list[tuple[int, float]]:
         """Rows and BM25 scores of at most k passages, best first. Those that share no word with the query are
@@ -96,6 +122,8 @@ class Postings:
         if not words:
             return []
         scores: NDArray[np.float32] = self.model.get_scores_from_ids(words[:_MAX_QUERY_WORDS])
+        if self.removed is not None:
+            scores[self.removed] = 0
         matching = np.flatnonzero(scores)
         if len(matching) > k:
             matching = matching[np.argpartition(-scores[matching], k - 1)[:k]]
@@ -128,17 +156,12 @@ def postings_of(passages: Iterable[Passage]) -> Postings:
     """
     words: dict[str, int] = {}
     documents = [_ids(passage, words) for passage in passages]
-    model = bm25s.BM25(method="lucene", k1=_K1, b=_B)
+    model = bm25s.BM25(method="lucene", k1=K1, b=B)
     if words:
         model.index((documents, words), create_empty_token=False, show_progress=False)
     else:  # bm25s divides by the number of words
         model.vocab_dict, model.nonoccurrence_array = words, None
-        model.scores = {
-            "data": np.empty(0, np.float32),
-            "indices": np.empty(0, np.int32),
-            "indptr": np.zeros(1, np.int64),
-            "num_docs": len(documents),
-        }
+        model.scores = _no_scores(len(documents))
     return Postings(model, len(documents), HeldWords(words))
 
 
@@ -147,16 +170,29 @@ def _ids(passage: Passage, words: dict[str, int]) -> NDArray[np.int32]:
     return np.array([words.setdefault(word, len(words)) for word in tokens(text)], dtype=np.int32)
 
 
-def write_postings(generation: Generation, postings: Postings) -> None:
-    """Writes the lexical part of an index that is being built."""
-    postings.model.save(generation.folder, show_progress=False, **FILES)
-    words = list(postings.model.vocab_dict)
-    hashes = _hashes(words)
+def save_words(generation: Generation, words: Mapping[str, int], passages: int) -> None:
+    """Writes words and parameters of the lexical part of an index that is being built, with empty arrays of
+    weights, which `index_builder.postings` writes over."""
+    model = bm25s.BM25(method="lucene", k1=K1, b=B)
+    model.vocab_dict = dict(words)
+    model.nonoccurrence_array = None
+    model.scores = _no_scores(passages)
+    model.save(generation.folder, show_progress=False, **FILES)
+    hashes = _hashes(list(words))
     order = np.argsort(hashes, kind="stable")
-    numbers = np.fromiter(postings.model.vocab_dict.values(), _WORD, len(words))
+    numbers = np.fromiter(words.values(), _WORD, len(words))
     with ArrayWriter(generation.file(WORDS), _WORD, (len(words),)) as table:
         table.append(hashes[order][np.newaxis])
         table.append(numbers[order][np.newaxis])
+
+
+def _no_scores(passages: int) -> dict[str, Any]:
+    return {
+        "data": np.empty(0, np.float32),
+        "indices": np.empty(0, np.int32),
+        "indptr": np.zeros(1, np.int64),
+        "num_docs": passages,
+    }
 
 
 def _hashes(words: Sequence[str]) -> NDArray[np.uint64]:
@@ -169,7 +205,7 @@ def open_postings(index: Index) -> Postings:
     """The lexical part of an index, mapped. Of an index that an older version built the words are in memory.
 
     Raises:
-        BrokenIndexError: its files are not what `write_postings` wrote.
+        BrokenIndexError: its files are not what `index_builder.postings` wrote.
     """
     folder = {index.file(name).parent for name in FILES.values()}.pop()
     try:

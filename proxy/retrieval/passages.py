@@ -74,15 +74,16 @@ class StoredPassages:
 
     def get(self, passage_id: str) -> Passage | None:
         """The passage of that id, or None."""
-        row = self._row(passage_id)
+        row = self.row(passage_id)
         return None if row is None else self.passage(row)
 
     def around(self, passage_id: str, count: int) -> tuple[Sequence[Passage], Sequence[Passage]]:
         """At most `count` passages before and after that passage, as in `protocols.Passages`."""
-        row = self._row(passage_id)
+        row = self.row(passage_id)
         return ([], []) if row is None else _around(self, row, count)
 
-    def _row(self, passage_id: str) -> int | None:
+    def row(self, passage_id: str) -> int | None:
+        """The row of that id, or None."""
         key = _key(passage_id)
         place = int(np.searchsorted(self._hashes, key))
         while place < self._count and self._hashes[place] == key:

@@ -10,8 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from proxy.protocols import Encoder
-from proxy.retrieval.lexical import Postings
-from proxy.retrieval.vector_index import ExactScan, Rows, VectorIndex
+from proxy.retrieval.lexical import LexicalIndex
+from proxy.retrieval.vector_index import VectorIndex
+from proxy.retrieval.vector_table import Rows, VectorRows
 from proxy.types import Vectors
 
 _DEPTH = 100
@@ -39,19 +40,17 @@ class DenseRanking:
     """Passages by the cosine of their vector to the query's (CEG, section 3.2).
 
     Args:
-        vectors: shape (passages, dimension), float32, unit rows.
+        vectors: of the passages.
         encoder: the one that made them.
         threshold: the cosine under which a hit is dropped, except the first.
-        index: what finds the nearest of the vectors; None reads them all.
+        index: what finds the nearest of the vectors.
     """
 
-    def __init__(
-        self, vectors: Vectors, encoder: Encoder, threshold: float, index: VectorIndex | None = None
-    ) -> None:
+    def __init__(self, vectors: VectorRows, encoder: Encoder, threshold: float, index: VectorIndex) -> None:
         self.threshold = threshold
         self._vectors = vectors
         self._encoder = encoder
-        self._index = index or ExactScan(vectors)
+        self._index = index
 
     def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
         """Per query at most k hits, best first; one encoder call and one search for all of them."""
@@ -71,14 +70,14 @@ class DenseRanking:
 
     def cosines(self, query: Vectors, rows: Sequence[int]) -> Vectors:
         """Of one query vector, shape (dimension,), to the passages of these rows."""
-        similarities: Vectors = self._vectors[list(rows)] @ query
+        similarities: Vectors = self._vectors.take(np.array(rows, np.int64)) @ query
         return np.clip(similarities, -1.0, 1.0)
 
 
 class LexicalRanking:
     """Passages by BM25. Those that share no word with the query are no hits."""
 
-    def __init__(self, postings: Postings) -> None:
+    def __init__(self, postings: LexicalIndex) -> None:
         self._postings = postings
 
     def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:

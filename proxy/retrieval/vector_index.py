@@ -18,16 +18,14 @@ from typing import Any, Protocol
 
 import faiss
 import numpy as np
-from numpy.typing import NDArray
 
 from proxy.errors import BrokenIndexError
 from proxy.retrieval.generation import Generation
 from proxy.retrieval.index_files import DenseIndex, Index
+from proxy.retrieval.vector_table import Rows, VectorTable
 from proxy.types import DenseChoice, DenseKind, Vectors
 
 log = logging.getLogger(__name__)
-
-Rows = NDArray[np.int64]
 
 DENSE = "dense.faiss"
 """What FAISS's file is called in an index. An exact scan has none."""
@@ -92,20 +90,21 @@ class RefinedSearch:
 
     Args:
         index: as `make_index` makes it, or the same read from a file.
-        vectors: what the index holds, exact: shape (passages, dimension), float32, unit rows.
+        vectors: what the index holds, exact.
         candidates: how many are ranked again, at least.
     """
 
-    def __init__(self, index: Any, vectors: Vectors, candidates: int = _CANDIDATES[0]) -> None:
+    def __init__(self, index: Any, vectors: VectorTable, candidates: int = _CANDIDATES[0]) -> None:
         self._index = index
         self._vectors = vectors
         self._candidates = candidates
-        self._exact = ExactScan(vectors)
+        self._count = len(vectors.array)
+        self._exact = ExactScan(vectors.array)
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
         """Cosines and rows, each of shape (queries, at most k), best first."""
-        k = min(k, len(self._vectors))
-        depth = min(len(self._vectors), max(self._candidates, _FACTOR * k))
+        k = min(k, self._count)
+        depth = min(self._count, max(self._candidates, _FACTOR * k))
         if k == 0 or not len(queries):
             return self._exact.nearest(queries, k)
         _, candidates = self._index.search(np.ascontiguousarray(queries, np.float32), depth)
@@ -117,7 +116,7 @@ class RefinedSearch:
                 exact_cosines, exact_rows = self._exact.nearest(query[np.newaxis], k)
                 cosines[place], rows[place] = exact_cosines[0], exact_rows[0]
                 continue
-            similar = self._vectors[found] @ query
+            similar = self._vectors.take(found) @ query
             order = np.argsort(-similar, kind="stable")[:k]
             cosines[place], rows[place] = similar[order], found[order]
         return np.clip(cosines, -1.0, 1.0), rows
@@ -200,7 +199,7 @@ def _sample(vectors: Vectors) -> Vectors:
 
 def write_vector_index(
     generation: Generation,
-    vectors: Vectors,
+    vectors: VectorTable,
     queries: Vectors,
     kind: DenseKind,
     progress: Callable[[int], None],
@@ -209,7 +208,7 @@ def write_vector_index(
 
     Args:
         generation: where `DENSE` is written; an exact scan needs no file.
-        vectors: of all passages, shape (passages, dimension).
+        vectors: of all passages.
         queries: shape (queries, dimension), alike those that will be searched for.
         kind: what is built.
         progress: called with the number of vectors that are done.
@@ -219,7 +218,7 @@ def write_vector_index(
     """
     if kind == "exact":
         return DenseIndex()
-    index = make_index(kind, vectors, progress)
+    index = make_index(kind, vectors.array, progress)
     searched = _tune(kind, index, vectors, queries)
     if searched.recall < RECALL:
         log.warning(
@@ -237,9 +236,9 @@ def write_vector_index(
     return searched
 
 
-def _tune(kind: DenseKind, index: Any, vectors: Vectors, queries: Vectors) -> DenseIndex:
+def _tune(kind: DenseKind, index: Any, vectors: VectorTable, queries: Vectors) -> DenseIndex:
     """The cheapest search whose recall at ten is `RECALL`; else the cheapest of the best that was tried."""
-    exact, _ = ExactScan(vectors).nearest(queries, _AT)
+    exact, _ = ExactScan(vectors.array).nearest(queries, _AT)
     best = DenseIndex(kind, 1, _CANDIDATES[0], -1.0)
     chosen = _KINDS[kind]
     for effort, candidates in sorted(
@@ -266,7 +265,7 @@ def recall_of(found: Vectors, exact: Vectors) -> float:
     return float(np.mean(found >= exact[:, -1:] - _SAME))
 
 
-def open_vector_index(index: Index, vectors: Vectors) -> VectorIndex:
+def open_vector_index(index: Index, vectors: VectorTable) -> VectorIndex:
     """The dense half of an index, its file mapped: only what a search touches is read.
 
     Raises:
@@ -274,14 +273,14 @@ def open_vector_index(index: Index, vectors: Vectors) -> VectorIndex:
     """
     dense = index.manifest.dense
     if dense.kind == "exact":
-        return ExactScan(vectors)
+        return ExactScan(vectors.array)
     path = index.file(DENSE)
     if not (0 < dense.effort <= _MOST and 0 < dense.candidates <= _MOST):
         raise BrokenIndexError(
             f"{path} can't be searched with the effort {dense.effort} and {dense.candidates} candidates."
         )
     searchable = _read(path)
-    if (searchable.ntotal, searchable.d) != vectors.shape or not searchable.is_trained:
+    if (searchable.ntotal, searchable.d) != vectors.array.shape or not searchable.is_trained:
         raise BrokenIndexError(f"{path} is of other vectors than those of this index.")
     try:
         _KINDS[dense.kind].set_effort(searchable, dense.effort)

@@ -19,7 +19,7 @@ from proxy.retrieval import Corpus, open_corpus
 from proxy.retrieval.generation import new_generation
 from proxy.retrieval.index_files import open_index
 from proxy.types import Passage, Vectors
-from tests.corpora import ANIMALS, build_index, write_source
+from tests.corpora import ANIMALS, build_index, vectors_of, write_source
 from tests.encoders import HashingEncoder
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ def test_every_passage_has_its_own_vector(tmp_path: Path) -> None:
     texts = [f"Number {number} of many." for number in range(1300)]  # more than two blocks
     build_index(tmp_path / "index", texts)
     assert texts_of(tmp_path / "index") == texts
-    assert np.allclose(opened(tmp_path / "index").vectors, HashingEncoder().encode(texts))
+    assert np.allclose(vectors_of(opened(tmp_path / "index")), HashingEncoder().encode(texts))
 
 
 def test_progress_hears_every_stage_to_its_end(tmp_path: Path) -> None:
@@ -93,13 +93,13 @@ def test_passage_ids_depend_on_the_documents_and_the_settings_alone(tmp_path: Pa
 def test_only_what_changed_is_encoded_again(tmp_path: Path) -> None:
     out = tmp_path / "index"
     build_index(out)
-    before = opened(out).vectors.copy()
+    before = vectors_of(opened(out))
     encoder = HashingEncoder()
     changed = [ANIMALS[0], "Ants carry fifty times their weight.", *ANIMALS[2:], "Bats are mammals."]
     report = build_index(out, changed, encoder=encoder)
     assert (report.passages, report.reused, report.encoded) == (6, 4, 2)
     assert [text for text in changed if text in encoder.encoded] == [changed[1], changed[5]]
-    assert np.array_equal(opened(out).vectors[[0, 2, 3, 4]], before[[0, 2, 3, 4]])
+    assert np.array_equal(vectors_of(opened(out))[[0, 2, 3, 4]], before[[0, 2, 3, 4]])
     assert texts_of(out) == changed
 
 

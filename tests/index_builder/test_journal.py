@@ -15,7 +15,7 @@ from index_builder.build import build
 from proxy.retrieval import open_corpus
 from proxy.retrieval.index_files import open_index
 from proxy.types import Vectors
-from tests.corpora import build_index, write_source
+from tests.corpora import build_index, vectors_of, write_source
 from tests.encoders import HashingEncoder
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,7 @@ def finished(out: Path) -> list[str]:
     encoder = HashingEncoder()
     build_index(out, TEXTS, encoder=encoder)
     corpus = open_corpus(open_index(out))
-    assert np.allclose(corpus.vectors, HashingEncoder().encode(TEXTS))
+    assert np.allclose(vectors_of(corpus), HashingEncoder().encode(TEXTS))
     assert not journal(out).exists()
     assert len(list(out.glob("generation-*"))) == 1
     return [text for text in TEXTS if text in encoder.encoded]

@@ -17,7 +17,7 @@ from proxy.errors import BrokenIndexError
 from proxy.retrieval import open_corpus
 from proxy.retrieval.generation import Generation
 from proxy.retrieval.index_files import ArrayWriter, Index, map_array, open_index
-from proxy.retrieval.lexical import HeldWords, MappedWords, tokens
+from proxy.retrieval.lexical import HeldWords, MappedWords, open_postings, tokens
 from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages, read_passages, write_passages
 from proxy.text.sentences import SPLITTER
 from proxy.types import Passage
@@ -36,7 +36,19 @@ DATA_FILES = [
     "bm25-words.json",
     "bm25-words.npy",
     "bm25-parameters.json",
+    "bm25-lengths.npy",
+    "documents.npy",
+    "files.npy",
 ]
+
+
+NOT_SERVED: dict[str, tuple[str, tuple[int, ...]]] = {
+    "digests.npy": ("u1", (5, 16)),
+    "bm25-lengths.npy": ("<i4", (5,)),
+    "documents.npy": ("<u8", (5, 7)),
+    "files.npy": ("<u8", (1, 2)),
+}
+"""What only builds read: type and shape."""
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +168,7 @@ def test_every_damaged_file_is_named(path: Path, name: str) -> None:
         open_index(path)
 
 
-@pytest.mark.parametrize("name", sorted({*DATA_FILES} - {"digests.npy", "bm25-words.npy"}))
+@pytest.mark.parametrize("name", sorted({*DATA_FILES} - {*NOT_SERVED, "bm25-words.npy"}))
 def test_a_file_that_the_manifest_leaves_out_is_named(path: Path, name: str) -> None:
     manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
     del manifest["files"][name]
@@ -169,9 +181,9 @@ def test_a_file_that_the_manifest_leaves_out_is_named(path: Path, name: str) -> 
 def test_arrays_are_never_unpickled(path: Path, name: str) -> None:
     index = open_index(path)
     np.save(data_file(path, name), np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    if name == "digests.npy":
+    if name in NOT_SERVED:
         with pytest.raises(BrokenIndexError, match=name):
-            map_array(index.file(name), "u1", (5, 16))
+            map_array(index.file(name), *NOT_SERVED[name])
     else:
         bm25s_own = name.startswith("bm25") and name != "bm25-words.npy"
         with pytest.raises(BrokenIndexError, match="bm25 files" if bm25s_own else name):
@@ -179,12 +191,12 @@ def test_arrays_are_never_unpickled(path: Path, name: str) -> None:
 
 
 def test_words_are_mapped_and_those_of_an_older_index_are_read(path: Path) -> None:
-    mapped = open_corpus(open_index(path)).postings
+    mapped = open_postings(open_index(path))
     assert isinstance(mapped.words, MappedWords)
     manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
     del manifest["files"]["bm25-words.npy"]
     edit_manifest(path, files=manifest["files"])
-    held = open_corpus(open_index(path)).postings
+    held = open_postings(open_index(path))
     assert isinstance(held.words, HeldWords)
     words = sorted({word for text in ANIMALS for word in tokens(text)})
     assert words

@@ -24,7 +24,7 @@ from proxy.retrieval.index_files import open_index
 from proxy.retrieval.lexical import postings_of, tokens
 from proxy.retrieval.rankings import DenseRanking, Hit, HybridRanking, LexicalRanking
 from proxy.types import Passage, RetrievalMode, Vectors
-from tests.corpora import ANIMALS, build_index
+from tests.corpora import ANIMALS, build_index, vectors_of
 from tests.encoders import HashingEncoder
 from tests.packaged import packaged_encoder
 
@@ -205,10 +205,11 @@ def test_rankings_agree_with_their_formulas(texts: list[str], query: str, k: int
     encoder = HashingEncoder()
     passages = passages_of(texts)
     corpus = hold_corpus(passages, encoder, -1.0)
-    dense, lexical = DenseRanking(corpus.vectors, encoder, -1.0), LexicalRanking(corpus.postings)
+    dense = DenseRanking(corpus.vectors, encoder, -1.0, corpus.nearest)
+    lexical = LexicalRanking(corpus.postings)
     [near], [worded] = dense.rank([query], k), lexical.rank([query], k)
 
-    cosines = corpus.vectors @ encoder.encode([query])[0]
+    cosines = vectors_of(corpus) @ encoder.encode([query])[0]
     assert [hit.cosine for hit in near] == pytest.approx(sorted(cosines, reverse=True)[:k], abs=1e-5)
     scores = [_bm25(query, passage, passages) for passage in passages]
     ranked = [scores[hit.row] for hit in worded]

@@ -30,9 +30,10 @@ from proxy.retrieval.vector_index import (
     recall_of,
     write_vector_index,
 )
+from proxy.retrieval.vector_table import HeldVectors
 from proxy.types import DenseKind, RetrievalMode, Vectors
 from tests.cli.test_cli import one_line, vouch
-from tests.corpora import ANIMALS, write_source
+from tests.corpora import ANIMALS, vectors_of, write_source
 from tests.encoders import HashingEncoder
 from tests.packaged import packaged_encoder
 from tests.serving import serving, settings_for
@@ -103,12 +104,12 @@ def test_auto_is_exact_up_to_a_size() -> None:
 def test_a_search_finds_what_an_exact_scan_finds_with_its_cosines(kind: DenseKind, tmp_path: Path) -> None:
     vectors, queries = clustered(3000), clustered(200)
     generation = Generation(tmp_path, tmp_path)
-    made = write_vector_index(generation, vectors, queries, kind, nothing)
+    made = write_vector_index(generation, HeldVectors(vectors), queries, kind, nothing)
     assert made.kind == kind
     assert made.recall >= RECALL
     index = make_index(kind, vectors, nothing)
     for k in (1, 10, 100):
-        cosines, rows = RefinedSearch(index, vectors).nearest(queries, k)
+        cosines, rows = RefinedSearch(index, HeldVectors(vectors)).nearest(queries, k)
         assert rows.shape == cosines.shape == (200, k)
         assert np.all(np.diff(cosines, axis=1) <= 0)
         exact = np.einsum("qd,qkd->qk", queries, vectors[rows])
@@ -119,7 +120,7 @@ def test_a_search_finds_what_an_exact_scan_finds_with_its_cosines(kind: DenseKin
 @pytest.mark.parametrize("count", [1, 2, 5, 33, 150])
 def test_a_small_corpus_is_found_whole(kind: DenseKind, count: int) -> None:
     vectors = clustered(count, 16)
-    search = RefinedSearch(make_index(kind, vectors, nothing), vectors)
+    search = RefinedSearch(make_index(kind, vectors, nothing), HeldVectors(vectors))
     exact, _ = ExactScan(vectors).nearest(vectors, 1000)
     cosines, rows = search.nearest(vectors, 1000)
     assert np.allclose(cosines, exact, atol=1e-5)
@@ -254,14 +255,16 @@ def test_a_file_of_another_kind_or_of_other_vectors_is_refused(path: Path) -> No
 def test_a_disk_that_is_full_is_an_os_error(tmp_path: Path) -> None:
     generation = Generation(tmp_path, tmp_path / "gone")
     with pytest.raises(OSError, match=r"dense\.faiss"):
-        write_vector_index(generation, clustered(50), clustered(5), "ivf", nothing)
+        write_vector_index(generation, HeldVectors(clustered(50)), clustered(5), "ivf", nothing)
 
 
 def test_recall_that_is_not_reached_is_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("proxy.retrieval.vector_index.RECALL", 1.01)
-    made = write_vector_index(Generation(tmp_path, tmp_path), clustered(300), clustered(5), "ivf", nothing)
+    made = write_vector_index(
+        Generation(tmp_path, tmp_path), HeldVectors(clustered(300)), clustered(5), "ivf", nothing
+    )
     assert made.recall <= 1
     assert "of what an exact scan finds" in caplog.text
 
@@ -308,5 +311,5 @@ def test_recall_over_real_passages(tmp_path: Path) -> None:
     for kind in KINDS:
         build([str(tmp_path / "wiki.jsonl")], tmp_path / "index", encoder=packaged_encoder(), dense=kind)
         corpus = open_corpus(open_index(tmp_path / "index"))
-        exact, _ = ExactScan(corpus.vectors).nearest(queries, 10)
+        exact, _ = ExactScan(vectors_of(corpus)).nearest(queries, 10)
         assert recall_of(corpus.nearest.nearest(queries, 10)[0], exact) >= 0.95
