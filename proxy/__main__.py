@@ -109,6 +109,10 @@ def serve(
     index: IndexOption = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on. Default: 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 0 picks a free one. Default: 8000.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes that serve the port, each with models of its own. Default: 1."),
+    ] = None,
     checker: Annotated[
         CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")
     ] = None,
@@ -129,7 +133,7 @@ def serve(
         config,
         upstream=_given(model=model, api_base=api_base, api_key=api_key),
         overrides=_sections(
-            server=_given(host=host, port=port),
+            server=_given(host=host, port=port, workers=workers),
             index=_given(path=index and str(index)),
             checker=_given(name=checker and str(checker)),
         ),

@@ -7,12 +7,10 @@ import gc
 import ipaddress
 import logging
 import math
-import os
 import signal
 import socket
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,6 +24,7 @@ from proxy.aio import Ending
 from proxy.cli.compose import compose, make_tracer
 from proxy.cli.logs import set_up
 from proxy.cli.page import base_address, loopback_warning
+from proxy.cli.workers import on_terminal, supervise
 from proxy.config.load import load
 from proxy.config.presets import DECIDED, DOES
 from proxy.config.settings import Server, Settings, Upstream
@@ -33,6 +32,7 @@ from proxy.errors import ConfigError
 from proxy.server.app import create_app
 from proxy.server.connections import bounded
 from proxy.server.reload import Reloader
+from proxy.server.worker_group import WorkerGroup
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,8 @@ FAREWELL_SECONDS = 5
 class VouchServer(uvicorn.Server):
     """uvicorn's server, which says first that it is no longer ready, and then cuts off what does not end."""
 
-    def __init__(self, app: Starlette, server: Server) -> None:
+    def __init__(self, app: Starlette, server: Server, serving: Callable[[], None] = lambda: None) -> None:
+        """`serving` is called when connections are accepted."""
         super().__init__(
             uvicorn.Config(
                 app,
@@ -59,18 +60,20 @@ class VouchServer(uvicorn.Server):
         )
         self._ending: Ending = app.state.ending
         self._reloaders: Mapping[str, Reloader] = app.state.reloaders
-        self._on_terminal = _on_terminal()
+        self._on_terminal = on_terminal()
         self._server = server
+        self._serving = serving
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listens to connections, and to SIGHUP."""
         await super().startup(sockets)
+        self._serving()
         if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hang_up)
 
     def _hang_up(self) -> None:
         """Loads the indexes again, unless the signal means that the terminal was closed."""
-        if self._on_terminal and not _on_terminal():
+        if self._on_terminal and not on_terminal():
             self.should_exit = True
         else:
             for reloader in self._reloaders.values():
@@ -101,31 +104,51 @@ def run(config: Path | None, upstream: dict[str, Any], overrides: dict[str, Any]
     def say(line: str) -> None:
         console.print(Text(line, "dim"))
 
+    ended_by = 0
     with _listen(settings.server) as listener:
-        tracer = make_tracer(settings)
-        app = create_app(compose(settings, say), settings, tracer)
         host, port = listener.getsockname()[:2]
-        count = sum(len(each.context.passages) for each in app.state.reloaders.values())
-        for line in (f"Vouch serves over {count:,} passages:", *plans(settings)):
-            console.print(Text(line))
-        console.print(Text(f"Listening on http://{f'[{host}]' if ':' in host else host}:{port}/v1"))
-        if settings.web.enabled:
-            console.print(Text(f"A page for browsers is at {base_address(host, port)}/"))
-        if warning := loopback_warning(settings.server):
-            log.warning(warning)
-        server = VouchServer(app, settings.server)
-        # What is loaded by now stays: going through it would hold up all chats for half a second each time.
-        gc.collect()
-        gc.freeze()
+
+        def serving(passages: int) -> None:
+            workers = settings.server.workers
+            by = f", by {workers} workers" if workers > 1 else ""
+            for line in (f"Vouch serves over {passages:,} passages{by}:", *plans(settings)):
+                console.print(Text(line))
+            console.print(Text(f"Listening on http://{f'[{host}]' if ':' in host else host}:{port}/v1"))
+            if settings.web.enabled:
+                console.print(Text(f"A page for browsers is at {base_address(host, port)}/"))
+            if warning := loopback_warning(settings.server):
+                log.warning(warning)
+
         try:
-            server.run(sockets=[listener])
+            if settings.server.workers > 1:
+                ended_by = supervise(serve, settings, listener, say, serving)
+                if ended_by == signal.SIGINT:
+                    signal.raise_signal(ended_by)
+            else:
+                serve(settings, listener, None, say, serving)
         except KeyboardInterrupt:
             console.print("Goodbye.")
             raise
+    if ended_by:
+        signal.raise_signal(ended_by)
 
 
-def _on_terminal() -> bool:
-    return sys.stdin is not None and not sys.stdin.closed and os.isatty(0)
+def serve(
+    settings: Settings,
+    listener: socket.socket,
+    group: WorkerGroup | None,
+    say: Callable[[str], None],
+    serving: Callable[[int], None],
+) -> None:
+    """Serves in this process, which may be one of a group, until a signal comes. It tells what it loads, and
+    how many passages there are once it serves."""
+    app = create_app(compose(settings, say), settings, make_tracer(settings), group)
+    count = sum(len(each.context.passages) for each in app.state.reloaders.values())
+    server = VouchServer(app, settings.server, lambda: serving(count))
+    # What is loaded by now stays: going through it would hold up all chats for half a second each time.
+    gc.collect()
+    gc.freeze()
+    server.run(sockets=[listener])
 
 
 def plans(settings: Settings) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from typing import Annotated, Literal, Self
 
@@ -33,6 +34,17 @@ def _address(value: str | None) -> str | None:
     """Without a scheme an address is known to be wrong only when the first chat fails."""
     if value and not value.lower().startswith(("http://", "https://")):
         raise ValueError("must be an address that begins with http:// or https://")
+    return value
+
+
+def _pattern(value: str) -> str:
+    """A regular expression, as Python writes them."""
+    try:
+        compiled = re.compile(value)
+    except re.error as error:
+        raise ValueError(f"must be a regular expression: {error}") from None
+    if compiled.match(""):
+        raise ValueError("must be a regular expression that does not match the empty text")
     return value
 
 
@@ -97,6 +109,7 @@ class Audit(Section):
     max_bytes: int = Field(100_000_000, ge=10_000)
     keep: int = Field(10, ge=0)
     text: bool = False
+    redact: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
 
 
 class Server(Section):
@@ -104,6 +117,7 @@ class Server(Section):
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65535)
+    workers: int = Field(1, ge=1, le=64)
     public_url: Address = None
     api_keys: tuple[ApiKey, ...] = ()
     key_file: str | None = None

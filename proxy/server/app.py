@@ -37,30 +37,43 @@ from proxy.server.reference_links import signer_of
 from proxy.server.reload import Administration, Reloader
 from proxy.server.routes import FORWARDED, Endpoints
 from proxy.server.web_page import page_routes
+from proxy.server.worker_group import WorkerGroup, share_of
 from proxy.tracing import Tracer
 
 
-def create_app(context: AppContext, settings: Settings, tracer: Tracer | None = None) -> Starlette:
+def create_app(
+    context: AppContext,
+    settings: Settings,
+    tracer: Tracer | None = None,
+    group: WorkerGroup | None = None,
+) -> Starlette:
     """The application over a context that is ready. When the application shuts down, the context is closed,
-    and the tracer, where requests are traced."""
-    server = settings.server
-    gate = Gate(server.max_concurrency, server.max_queue, settings.limits.key.concurrency)
+    and the tracer, where requests are traced. `group`: the workers that serve the same port."""
+    server, key = settings.server, settings.limits.key
+    gate = Gate(
+        share_of(server.max_concurrency, group),
+        share_of(server.max_queue, group),
+        share_of(key.concurrency, group),
+    )
     ending, canary = Ending(), canary_of(context, settings)
     contexts, close = {"": replace(context, others={}), **context.others}, context.close
     reloaders = {name: Reloader(each, settings.index.watch, name) for name, each in contexts.items()}
     contexts.clear()  # one that is replaced is held by requests alone
     audit = AuditLog(settings.audit) if settings.audit.path else None
-    metrics = Metrics(reloaders, gate, ending, audit) if settings.metrics.enabled else None
-    admin = Administration(reloaders, keyless=not server.has_keys)
+    metrics = Metrics(reloaders, gate, ending, audit, group) if settings.metrics.enabled else None
+    admin = Administration(reloaders, keyless=not server.has_keys, group=group)
     signer = signer_of(server)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         for reloader in reloaders.values():
             reloader.watch()
+        beating = asyncio.create_task(_beat(group, metrics)) if group else None
         try:
             yield
         finally:
+            if beating is not None:
+                beating.cancel()
             for reloader in reloaders.values():
                 reloader.close()
             canary.close()
@@ -115,6 +128,7 @@ def create_app(context: AppContext, settings: Settings, tracer: Tracer | None = 
                 limits=settings.limits,
                 signer=signer,
                 indexes=settings.indexes,
+                group=group,
             ),
             Middleware(CancelOnDisconnect),
         ],
@@ -139,9 +153,19 @@ def _described(*, keys: bool) -> Callable[[Request], Awaitable[Response]]:
     return described
 
 
+async def _beat(group: WorkerGroup, metrics: Metrics | None) -> None:
+    """Tells the other workers once a second how this one is."""
+    while True:
+        group.beat()
+        if metrics is not None:
+            metrics.refresh()
+        await asyncio.sleep(1)
+
+
 def _exposed(metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
     async def exposed(request: Request) -> Response:
         """All metrics, in Prometheus' format."""
+        metrics.refresh()
         encode, kind = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(metrics.registry), headers={"content-type": kind})
 

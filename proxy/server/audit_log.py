@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import logging
 import os
 import queue
+import re
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +26,8 @@ log = logging.getLogger(__name__)
 
 WAITING = 500
 """Answers that may wait to be written; further ones are lost, and counted."""
+REDACTED = "[redacted]"
+_TEXTS = frozenset({"question", "text", "reason"})
 _FAREWELL = 5.0
 """Seconds that the end of the server waits for what is still to be written."""
 
@@ -44,6 +49,8 @@ class AuditLog:
     """Writes records in a thread of its own, and never breaks a chat: what can't be written is counted, and
     the log says so once.
 
+    Several processes may write to the same file: each line is written under a lock of the kernel's.
+
     A file that has grown over `max_bytes` gets the time in its name (`audit.20261123T200100000000.jsonl`),
     and a new one is begun; of those at most `keep` stay, all of them where it is 0. A file that something
     else moved away is begun anew.
@@ -56,9 +63,9 @@ class AuditLog:
         self.results: Counter[str] = Counter()
         """Records so far: `written` and `lost`."""
         self._settings = settings
+        self._redact = tuple(map(re.compile, settings.redact))
         self._path = Path(settings.path or "")
         self._file = -1
-        self._torn = False
         self._failing = 0
         self._counting = threading.Lock()
         try:
@@ -93,7 +100,8 @@ class AuditLog:
     def _run(self) -> None:
         while (said := self._waiting.get()) is not None:
             try:
-                line = json.dumps(record_of(said, text=self._settings.text), ensure_ascii=False)
+                record = record_of(said, text=self._settings.text)
+                line = json.dumps(redacted(record, self._redact), ensure_ascii=False)
                 self._write(line.encode("utf-8", "backslashreplace") + b"\n")
             except OSError as error:
                 self._lost(error.strerror or str(error))
@@ -120,25 +128,43 @@ class AuditLog:
             log.error("audit records are lost (%s): %s", self._path, reason)
 
     def _write(self, line: bytes) -> None:
-        if self._file < 0 or self._moved():
-            self._open()
-        if os.fstat(self._file).st_size + len(line) > self._settings.max_bytes:
-            self._rotate()
-        whole = b"\n" + line if self._torn else line
-        written = os.write(self._file, whole)
-        self._torn = written < len(whole)
-        if self._torn:
+        with self._locked():
+            if os.fstat(self._file).st_size + len(line) > self._settings.max_bytes and self._rotate():
+                with self._locked():
+                    self._append(line)
+            else:
+                self._append(line)
+
+    def _append(self, line: bytes) -> None:
+        """Writes a line. A file that ends within one, since the disk was full, is given its end first."""
+        size = os.fstat(self._file).st_size
+        torn = size > 0 and os.pread(self._file, 1, size - 1) != b"\n"
+        whole = b"\n" + line if torn else line
+        if os.write(self._file, whole) < len(whole):
             raise OSError(0, "the disk took only a part of a record")
 
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Opens the file anew where it was moved away, and keeps other processes from it in the block."""
+        while True:
+            if self._file < 0 or self._moved():
+                self._open()
+            file = self._file
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not self._moved():
+                break
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # closed by a rotation, and so unlocked
+                fcntl.flock(file, fcntl.LOCK_UN)
+
     def _open(self) -> None:
-        """Opens the file. One that ends within a line, since the disk was full, is given its end first."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         self._file = os.open(self._path, flags, 0o600)
-        size = os.fstat(self._file).st_size
-        self._torn = size > 0 and os.pread(self._file, 1, size - 1) != b"\n"
 
     def _moved(self) -> bool:
         try:
@@ -147,15 +173,17 @@ class AuditLog:
             return True
         return not os.path.samestat(there, os.fstat(self._file))
 
-    def _rotate(self) -> None:
+    def _rotate(self) -> bool:
+        """Begins a new file. False where this one is empty."""
         if not os.fstat(self._file).st_size:
-            return
+            return False
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         self._path.rename(self._path.with_name(f"{self._path.stem}.{stamp}{self._path.suffix}"))
         self._open()
         earlier = files_of(self._path)[:-1]
         for path in earlier[: max(0, len(earlier) - self._settings.keep)] if self._settings.keep else ():
             path.unlink(missing_ok=True)
+        return True
 
 
 def files_of(path: Path) -> list[Path]:
@@ -180,6 +208,23 @@ def record_of(said: Said, *, text: bool) -> Json:
         **({"question": said.question} if text else {}),
         "choices": [_choice(outcome, text=text) for outcome in said.answer.outcomes],
     }
+
+
+def redacted(record: Json, patterns: Sequence[re.Pattern[str]]) -> Json:
+    """The record with `REDACTED` for what matches in its chat text: question, texts, claims and reasons. The
+    places of claims stay those in the text as it was."""
+    return {name: _redacted(value, patterns, name in _TEXTS) for name, value in record.items()}
+
+
+def _redacted(value: object, patterns: Sequence[re.Pattern[str]], is_text: bool) -> object:
+    if isinstance(value, dict):
+        return redacted(value, patterns)
+    if isinstance(value, list):
+        return [_redacted(item, patterns, is_text) for item in value]
+    if isinstance(value, str) and is_text:
+        for pattern in patterns:
+            value = pattern.sub(REDACTED, value)
+    return value
 
 
 def _choice(outcome: Outcome, *, text: bool) -> Json:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-import math
 import re
 import secrets
 import time
@@ -19,13 +18,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from proxy.aio import ASKER, Asker
 from proxy.config.limit_settings import KeyLimits, Limits
-from proxy.errors import AuthenticationError, ForbiddenError, RateLimitError, RequestError
-from proxy.openai_api.error_object import error_headers, error_object
+from proxy.errors import AuthenticationError, ForbiddenError, RequestError
+from proxy.openai_api.error_object import error_object
 from proxy.openai_api.references import message_page
 from proxy.server.key_ring import KeyRing, KnownKey
 from proxy.server.prometheus import Metrics
+from proxy.server.rates import Rates
 from proxy.server.reference_links import Signer, index_of
 from proxy.server.web_page import INERT
+from proxy.server.worker_group import WorkerGroup, share_of
 from proxy.tracing import Attributes, Tracer
 
 log = logging.getLogger(__name__)
@@ -236,8 +237,10 @@ class Keys:
         limits: Limits,
         signer: Signer | None = None,
         indexes: Collection[str] = (),
+        group: WorkerGroup | None = None,
     ) -> None:
         self.app = app
+        self.group = group
         self.signer = signer
         self.keys = keys
         self.limits = limits
@@ -270,7 +273,7 @@ class Keys:
         asker = ASKER.get()
         asker.key = key.name if key else ""
         asker.most_calls, asker.most_tokens = limits.upstream_calls, limits.upstream_tokens
-        asker.most_places = limits.key.concurrency
+        asker.most_places = share_of(limits.key.concurrency, self.group)
         if scope["method"] == "POST" and scope["path"].startswith("/v1/") and _is_limited(limits.key):
             await self._rates(asker.key, limits.key).run(self.app, asker, scope, receive, send)
             return
@@ -280,7 +283,7 @@ class Keys:
         """Those of a key; new ones where its limits have changed."""
         known = self.rates.get(key)
         if known is None or known.limits != limits:
-            known = self.rates[key] = Rates(limits)
+            known = self.rates[key] = Rates(key, limits, self.group.levels if self.group else None)
         return known
 
     def _link_refusal(self, scope: Scope) -> str | None:
@@ -327,77 +330,6 @@ def bearer(headers: Headers) -> str | None:
     """The token of an `Authorization: Bearer` header."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
-
-
-class Bucket:
-    """So many a minute, evenly: what is used comes back with time. It may go below zero."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._level = float(limit)
-        self._at = time.monotonic()
-
-    def left(self) -> float:
-        """What may be used now."""
-        now = time.monotonic()
-        self._level = min(self.limit, self._level + (now - self._at) * self.limit / 60)
-        self._at = now
-        return self._level
-
-    def take(self, count: int) -> None:
-        """Uses some."""
-        self._level = self.left() - count
-
-    def seconds_until(self, level: float) -> float:
-        """Seconds until so much is left."""
-        return max(0.0, (level - self.left()) * 60 / self.limit)
-
-
-class Rates:
-    """The rates of one key. Answers tell them in OpenAI's headers, `x-ratelimit-*`."""
-
-    def __init__(self, limits: KeyLimits) -> None:
-        self.limits = limits
-        wanted = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
-        self._buckets = {kind: Bucket(limit) for kind, limit in wanted.items() if limit is not None}
-
-    async def run(self, app: ASGIApp, asker: Asker, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request, or refuses it. What it cost in tokens is counted when it has ended."""
-        for kind, bucket in self._buckets.items():
-            if bucket.left() < 1:
-                wait = bucket.seconds_until(1)
-                error = RateLimitError(
-                    f"Your key has used up its {bucket.limit} {kind} a minute "
-                    f"(limits.key.{kind}_per_minute). Try again in {math.ceil(wait)} s.",
-                    retry_after=wait,
-                )
-                headers = {**error_headers(error), **self._headers()}
-                await JSONResponse(error_object(error), error.status, headers)(scope, receive, send)
-                return
-        if "requests" in self._buckets:
-            self._buckets["requests"].take(1)
-
-        async def send_with_rates(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                ours = self._headers()
-                others = [item for item in message["headers"] if item[0].decode("latin-1") not in ours]
-                told = [(name.encode(), value.encode()) for name, value in ours.items()]
-                message = {**message, "headers": [*others, *told]}
-            await send(message)
-
-        try:
-            await app(scope, receive, send_with_rates)
-        finally:
-            if "tokens" in self._buckets:
-                self._buckets["tokens"].take(asker.tokens)
-
-    def _headers(self) -> dict[str, str]:
-        told: dict[str, str] = {}
-        for kind, bucket in self._buckets.items():
-            told[f"x-ratelimit-limit-{kind}"] = str(bucket.limit)
-            told[f"x-ratelimit-remaining-{kind}"] = str(max(0, math.floor(bucket.left())))
-            told[f"x-ratelimit-reset-{kind}"] = f"{bucket.seconds_until(bucket.limit):.0f}s"
-        return told
 
 
 class CancelOnDisconnect:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -12,6 +12,8 @@ from proxy.aio import Ending, Gate
 from proxy.checkers.cache import Cached
 from proxy.server.audit_log import AuditLog
 from proxy.server.reload import Reloader
+from proxy.server.worker_group import WorkerGroup
+from proxy.server.worker_metrics import AllWorkers, Mirror
 
 PREFIX = "vouch_"
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320)
@@ -29,13 +31,21 @@ COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 
 class Metrics:
-    """The metrics of one application, in a registry of their own."""
+    """The metrics of one application, in a registry of their own.
+
+    Args:
+        reloaders: by the names of their indexes.
+        group: the workers that count together; None where this process is the only one.
+    """
 
     def __init__(
-        self, reloaders: Mapping[str, Reloader], gate: Gate, ending: Ending, audit: AuditLog | None = None
+        self,
+        reloaders: Mapping[str, Reloader],
+        gate: Gate,
+        ending: Ending,
+        audit: AuditLog | None = None,
+        group: WorkerGroup | None = None,
     ) -> None:
-        """`reloaders` by the names of their indexes."""
-        served = reloaders.values()
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "vouch_requests",
@@ -67,7 +77,33 @@ class Metrics:
             name: Counter(name, text, ("model", *labels), registry=self.registry)
             for name, (text, labels) in COUNTERS.items()
         }
-        gauges = {
+        collectors = [
+            _State(reloaders, gate, ending),
+            _Index(reloaders),
+            _Caches(reloaders),
+            *([_Audit(audit)] if audit is not None else []),
+            ProcessCollector(registry=None),
+        ]
+        self._mirror = Mirror(collectors) if group else None
+        if group:
+            self.registry = CollectorRegistry()
+            self.registry.register(AllWorkers(group.folder))
+        else:
+            for collector in collectors:
+                self.registry.register(collector)
+
+    def refresh(self) -> None:
+        """Where there are several workers: tells the others what this one's gauges are now."""
+        if self._mirror is not None:
+            self._mirror.update()
+
+
+class _State(Collector):
+    """What the server is at."""
+
+    def __init__(self, reloaders: Mapping[str, Reloader], gate: Gate, ending: Ending) -> None:
+        served = reloaders.values()
+        self._gauges: Mapping[str, tuple[str, Callable[[], float]]] = {
             "vouch_queue_depth": ("Requests that wait for a place.", lambda: gate.waiting),
             "vouch_requests_running": ("Requests that hold a place.", lambda: gate.running),
             "vouch_index_passages": (
@@ -80,13 +116,11 @@ class Metrics:
             ),
             "vouch_draining": ("1 while the server is being stopped.", lambda: float(ending.draining)),
         }
-        for name, (text, value) in gauges.items():
-            Gauge(name, text, registry=self.registry).set_function(value)
-        self.registry.register(_Index(reloaders))
-        self.registry.register(_Caches(reloaders))
-        if audit is not None:
-            self.registry.register(_Audit(audit))
-        ProcessCollector(registry=self.registry)
+
+    def collect(self) -> Iterable[Metric]:
+        """Implements `Collector`."""
+        for name, (text, value) in self._gauges.items():
+            yield GaugeMetricFamily(name, text, value())
 
 
 class _Index(Collector):

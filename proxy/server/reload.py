@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from proxy.engine.app_context import AppContext
 from proxy.errors import ForbiddenError, ReloadError, VouchError
 from proxy.retrieval.index_files import MANIFEST, read_manifest
+from proxy.server.worker_group import WorkerGroup
 
 log = logging.getLogger(__name__)
 
@@ -162,10 +163,12 @@ def _reopened(context: AppContext) -> AppContext | None:
 @dataclass(frozen=True, slots=True)
 class Administration:
     """The routes under `/admin/`. `keyless`: the server has no keys, and so takes orders from this machine
-    only; where there are keys, the middleware asks for one with the scope `admin`."""
+    only; where there are keys, the middleware asks for one with the scope `admin`. `group`: the workers that
+    are to do likewise."""
 
     reloaders: Mapping[str, Reloader]
     keyless: bool
+    group: WorkerGroup | None = None
 
     async def reload(self, request: Request) -> Response:
         """Loads the key's index again if it was rebuilt, and says what is served now."""
@@ -177,6 +180,8 @@ class Administration:
         reloader = self.reloaders[request.state.index]
         before = reloader.context.generation
         done = await reloader.reload()
+        if self.group is not None:
+            self.group.reload()
         return JSONResponse(
             {
                 "object": "index.reload",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import httpx
 import pytest
 
 from proxy.cli.compose import Library
+from proxy.config.load import validate
 from proxy.errors import ConfigError
 from proxy.server.audit_log import files_of
 from tests.corpora import ANIMALS, build_index, library_of
@@ -178,6 +181,39 @@ def test_a_file_that_grows_too_large_is_renamed(file: Path, corpus: Library, ups
     found = [record["time"] for record in records(file)]
     assert found == sorted(found)
     assert 0 < len(found) < 10
+
+
+def test_two_processes_may_write_to_one_file_while_it_is_renamed(
+    file: Path, corpus: Library, upstream: Upstream
+) -> None:
+    upstream.answer = lambda _body: " ".join([TRUE] * 20)
+    audit = {"max_bytes": 10_000, "keep": 0, "text": True}
+    with served(file, corpus, upstream, **audit) as one, served(file, corpus, upstream, **audit) as other:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(post, [one, other] * 8))
+        until(lambda: metric(one, "written") == metric(other, "written") == 8)
+    assert len(records(file)) == 16
+    assert len(files_of(file)) > 3
+    assert all(path.stat().st_size <= 10_000 for path in files_of(file))
+
+
+def test_what_matches_is_not_recorded_but_answered(file: Path, corpus: Library, upstream: Upstream) -> None:
+    patterns = [r"\bcheetah\w*", r"[\w.]+@[\w.]+"]
+    with served(file, corpus, upstream, text=True, redact=patterns) as url:
+        upstream.enqueue(f"{TRUE} Ask eve@example.com about the cheetah.")
+        answer = post(url)
+        until(lambda: metric(url, "written") == 1)
+    assert "eve@example.com" in answer.text
+    (record,) = records(file)
+    assert record["question"] == "How fast can a [redacted] run?"
+    assert not re.search("cheetah|eve|example", file.read_text())
+    assert record["choices"][0]["claims"][0]["text"].startswith("The [redacted] can run")
+
+
+@pytest.mark.parametrize("pattern", ["[", "a*"])
+def test_a_pattern_that_is_none_is_refused_at_start(pattern: str) -> None:
+    with pytest.raises(ConfigError, match=r"audit\.redact"):
+        validate({"audit": {"redact": [pattern]}})
 
 
 def test_a_record_that_can_not_be_written_at_all_is_refused_at_start(
