@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import math
 import re
 import secrets
 import time
@@ -26,7 +27,7 @@ from proxy.server.prometheus import Metrics
 from proxy.server.rates import Rates
 from proxy.server.reference_links import Signer, index_of
 from proxy.server.web_page import INERT
-from proxy.server.worker_group import WorkerGroup, share_of
+from proxy.server.worker_group import WorkerGroup
 from proxy.tracing import Attributes, Tracer
 
 log = logging.getLogger(__name__)
@@ -240,7 +241,8 @@ class Keys:
         group: WorkerGroup | None = None,
     ) -> None:
         self.app = app
-        self.group = group
+        self.levels = group.levels if group else None
+        self.workers = group.workers if group else 1
         self.signer = signer
         self.keys = keys
         self.limits = limits
@@ -273,7 +275,7 @@ class Keys:
         asker = ASKER.get()
         asker.key = key.name if key else ""
         asker.most_calls, asker.most_tokens = limits.upstream_calls, limits.upstream_tokens
-        asker.most_places = share_of(limits.key.concurrency, self.group)
+        asker.most_places = math.ceil(limits.key.concurrency / self.workers)
         if scope["method"] == "POST" and scope["path"].startswith("/v1/") and _is_limited(limits.key):
             await self._rates(asker.key, limits.key).run(self.app, asker, scope, receive, send)
             return
@@ -283,7 +285,7 @@ class Keys:
         """Those of a key; new ones where its limits have changed."""
         known = self.rates.get(key)
         if known is None or known.limits != limits:
-            known = self.rates[key] = Rates(key, limits, self.group.levels if self.group else None)
+            known = self.rates[key] = Rates(key, limits, self.levels)
         return known
 
     def _link_refusal(self, scope: Scope) -> str | None:
