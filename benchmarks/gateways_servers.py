@@ -46,17 +46,20 @@ class Running:
         return sum(map(_resident, (self.pid, *_children(self.pid))))
 
 
-def replies_file(folder: Path, texts: list[str]) -> Path:
+def replies_file(folder: Path, texts: list[str], name: str = "replies") -> Path:
     """The upstream's replies, by number."""
-    path = folder / "replies.json"
+    path = folder / f"{name}.json"
     path.write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
     return path
 
 
-def upstream(folder: Path, replies: Path) -> contextlib.AbstractContextManager[Running]:
-    """The server that writes the replies."""
+def upstream(
+    folder: Path, replies: Path, corrected: Path | None = None
+) -> contextlib.AbstractContextManager[Running]:
+    """The server that writes the replies, and where it is asked to correct one, the corrected text."""
     port = free_port()
     module = ["-m", "benchmarks.gateways_upstream", "--replies", str(replies), "--port", str(port)]
+    module += ["--corrected", str(corrected)] if corrected else []
     return running(folder, "upstream", [sys.executable, *module], port)
 
 

@@ -1,10 +1,14 @@
 """The upstream of the gateway benchmarks: an OpenAI-compatible server that writes at the pace asked for.
 
-    python -m benchmarks.gateways_upstream --replies FILE --port PORT
+    python -m benchmarks.gateways_upstream --replies FILE --port PORT [--corrected FILE]
 
 `FILE` is a JSON list of texts. A chat's last message names one and the seconds between two tokens of its
 stream, "3 at 0.025"; a reply that is not streamed comes at once. Tokens are up to five characters of a word,
 with the space before it, which is about what tokenizers make of English.
+
+A chat that goes on after such a message asks for a correction. It is answered at the same pace, streamed or
+not, with the text of the second list: all of it or, where only the rest is asked for, what the turn before
+does not say yet. A prompt that names no reply at all (for one sentence) gets a refusal.
 """
 
 from __future__ import annotations
@@ -19,7 +23,14 @@ from typing import Any
 
 from aiohttp import web
 
+from proxy.correction.continuation import is_continuation
+from proxy.text.sentences import sentence_spans
+
 HEAD = {"id": "chatcmpl-bench", "created": 1_767_225_600, "model": "bench"}
+
+
+REFUSAL = "I don't know."
+_ASKED = re.compile(r"(\d+) at ([\d.e+-]+)")
 
 
 def tokens(text: str) -> list[str]:
@@ -61,16 +72,56 @@ def _event(chunk: dict[str, Any]) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a chat asks for: a reply, seconds per token, and whether it is to correct that reply."""
+
+    number: int
+    pace: float
+    correcting: bool
+
+
+def what_is_asked(messages: list[dict[str, Any]]) -> Asked | None:
+    """The last message that names a reply, if there is one."""
+    for place in range(len(messages) - 1, -1, -1):
+        if match := _ASKED.fullmatch(str(messages[place]["content"])):
+            return Asked(int(match[1]), float(match[2]), place < len(messages) - 1)
+    return None
+
+
+def rest(text: str, said: str) -> str:
+    """The text from its first sentence on that was not said yet."""
+    sentences = [text[start:end] for start, end in sentence_spans(text)]
+    first = next((place for place, sentence in enumerate(sentences) if sentence.strip() not in said), None)
+    return "" if first is None else " ".join(sentence.strip() for sentence in sentences[first:])
+
+
+@dataclass(frozen=True, slots=True)
 class Upstream:
-    """One handler over replies that are ready."""
+    """One handler over replies that are ready, and the texts that correct them."""
 
     replies: tuple[Written, ...]
+    corrected: tuple[str, ...] = ()
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
-        """The reply that the last message names."""
+        """The reply that the last message names, or its correction."""
         body = json.loads(await request.read())
-        number, pace = body["messages"][-1]["content"].split(" at ")
-        reply = self.replies[int(number)]
+        asked_for = what_is_asked(body["messages"])
+        if asked_for is None:
+            return await self._sent(request, body, written(REFUSAL), 0.0)
+        if not asked_for.correcting:
+            reply, pace = self.replies[asked_for.number], asked_for.pace
+            return await self._sent(request, body, reply, pace)
+        text = self.corrected[asked_for.number]
+        if is_continuation(body["messages"][-1]["content"]):
+            text = rest(text, body["messages"][-2]["content"])
+        if not body.get("stream"):
+            await asyncio.sleep(len(tokens(text)) * asked_for.pace)
+        return await self._sent(request, body, written(text), asked_for.pace)
+
+    async def _sent(
+        self, request: web.Request, body: dict[str, Any], reply: Written, pace: float
+    ) -> web.StreamResponse:
+        """The reply, streamed at its pace or as a whole."""
         if not body.get("stream"):
             return web.Response(body=reply.whole, content_type="application/json")
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
@@ -78,7 +129,7 @@ class Upstream:
         loop, begun = asyncio.get_running_loop(), asyncio.get_running_loop().time()
         for count, event in enumerate(reply.events):
             # By the clock: what a write takes does not slow the pace down.
-            if (wait := begun + count * float(pace) - loop.time()) > 0:
+            if (wait := begun + count * pace - loop.time()) > 0:
                 await asyncio.sleep(wait)
             await response.write(event)
         await response.write(b"data: [DONE]\n\n")
@@ -90,11 +141,14 @@ def main() -> None:
     """Serves until it is ended."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gateways_upstream")
     parser.add_argument("--replies", type=Path, required=True)
+    parser.add_argument("--corrected", type=Path)
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args()
     replies = json.loads(options.replies.read_text(encoding="utf-8"))
+    corrected = json.loads(options.corrected.read_text(encoding="utf-8")) if options.corrected else replies
     app = web.Application()
-    app.router.add_post("/v1/chat/completions", Upstream(tuple(map(written, replies))).chat)
+    upstream = Upstream(tuple(map(written, replies)), tuple(corrected))
+    app.router.add_post("/v1/chat/completions", upstream.chat)
     web.run_app(app, host="127.0.0.1", port=options.port, print=None, access_log=None)
 
 

@@ -1,14 +1,17 @@
-"""What checking a reply while it is written costs its reader: streams at a set pace, in each stream mode.
+"""What checking a reply while it is written costs its reader: streams at a set pace, with each preset.
 
-    python -m benchmarks.streaming [--replies 8] [--pace 40] [--concurrent 200]
+    python -m benchmarks.streaming [--replies 6] [--pace 40] [--presets reader strict] [--concurrent 16]
 
 A local upstream writes replies of eight sentences of the example corpus at so many tokens a second, straight
-to the client and through `vouch serve` with the built-in checker, its cache off, without re-prompting.
-All modes have their turn with one reply before the next one. Added to a stream is what it took more than the
-same reply straight from the upstream: up to its first content, and up to its end, which is behind the
-upstream's last token. All checking of a reply is what buffer mode adds to it when the upstream writes it all
-at once; hidden is what of that sentence mode does not add behind the last token at the pace. Then so many
-streams at the same time in sentence mode: nothing may be lost of any.
+to the client and through `vouch serve` with the default checker, its cache off. All presets have their turn
+with one reply before the next one. First the replies are as the corpus has them. Then each has one error (a
+year or another number, mostly), and the upstream corrects it when it is asked to, at the same pace.
+
+First text and end are seconds since the request. Added is how much later the stream ended than the same
+reply straight from the upstream. Hidden is the share of checking that has happened by the upstream's last
+token: what of the time that `strict` adds to a reply that is there at once, `reader` does not add behind the
+last token at the pace. At the end come so many streams at the same time with the preset `reader`: nothing may
+be lost of any.
 """
 
 from __future__ import annotations
@@ -16,7 +19,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import re
 import statistics
 import subprocess
 import sys
@@ -26,30 +28,38 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import aiohttp
 
 from benchmarks.gateways_load import Target
 from benchmarks.gateways_servers import KEY, replies_file, upstream, vouch
 from benchmarks.gateways_upstream import asked
+from proxy.citations.history import bare
 from proxy.text.sentences import sentence_spans
+from proxy.types import WARNING, PresetName
+from proxy.upstream.embedded.planted_error import plant
 
 CORPUS = Path(__file__).parents[1] / "examples" / "corpus"
 SENTENCES = 8
 INSTANT = 1e6
 """Tokens a second of a reply that is there at once."""
-MODES = ("passthrough", "sentence", "buffer")
+DROPPING: PresetName = "strict"
+"""The preset that leaves out what failed, so that its text is not the upstream's."""
 WITHOUT_CACHE = {"VOUCH_CHECKER__CACHE_PAIRS": "0"}
+DIRECT = "straight from the upstream"
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What came of one stream: seconds from the request to the first content and to the end."""
+    """What came of one stream: seconds from the request to the first content and to the end, and how many
+    claims failed in the end, and corrections were asked for."""
 
     content: str
     first: float
     last: float
+    failed: int = 0
+    rounds: int = 0
     error: str = ""
 
 
@@ -65,11 +75,17 @@ def texts(count: int) -> list[str]:
     return [texts_made[number % len(texts_made)] for number in range(count)]
 
 
+def with_errors(replies: Sequence[str]) -> list[str]:
+    """The replies with one error each that nothing in the corpus bears out."""
+    known = [path.read_text(encoding="utf-8") for path in sorted(CORPUS.glob("*.md"))]
+    return [plant(reply, evidence=known, subjects=(), others=(), seed=reply) for reply in replies]
+
+
 async def stream(session: aiohttp.ClientSession, target: Target, number: int, pace: float) -> Stream:
     """One reply, streamed to its end."""
     body = {"model": target.model, "messages": asked(number, 1 / pace), "stream": True, **target.body}
     pieces: list[str] = []
-    error, first = "", 0.0
+    error, first, verification = "", 0.0, dict[str, Any]()
     begun = time.perf_counter()
     async with session.post(
         f"{target.url}/chat/completions", json=body, headers={"authorization": f"Bearer {target.key}"}
@@ -80,23 +96,29 @@ async def stream(session: aiohttp.ClientSession, target: Target, number: int, pa
                 continue
             chunk = json.loads(line[6:])
             error = error or str(chunk.get("error") or "")
+            verification = chunk.get("verification") or verification
             if piece := "".join(_contents(chunk)):
                 first = first or time.perf_counter() - begun
                 pieces.append(piece)
-    return Stream("".join(pieces), first, time.perf_counter() - begun, error)
+    last = time.perf_counter() - begun
+    verdicts = [claim["verdict"] for claim in verification.get("claims", ())]
+    failed = sum(verdict in ("contradicted", "unsupported") for verdict in verdicts)
+    return Stream("".join(pieces), first, last, failed, verification.get("rounds", 0), error)
 
 
 def _contents(chunk: Mapping[str, Any]) -> list[str]:
     return [choice["delta"].get("content") or "" for choice in chunk.get("choices") or ()]
 
 
-async def in_turns(targets: Mapping[str, Target], count: int, pace: float) -> dict[str, list[Stream]]:
-    """Every reply, from each target, one at a time."""
+async def in_turns(
+    targets: Mapping[str, Target], numbers: Sequence[int], pace: float
+) -> dict[str, list[Stream]]:
+    """The replies of these numbers, from each target, one at a time."""
     streams: dict[str, list[Stream]] = {name: [] for name in targets}
     async with aiohttp.ClientSession(read_bufsize=2**22) as session:
         for target in targets.values():
             await stream(session, target, 0, INSTANT)
-        for number in range(count):
+        for number in numbers:
             for name, target in targets.items():
                 streams[name].append(await stream(session, target, number, pace))
     return streams
@@ -113,74 +135,103 @@ async def at_once(target: Target, count: int, replies: int, pace: float) -> tupl
     return done, time.perf_counter() - begun
 
 
-def lost(streams: Sequence[Stream], replies: Sequence[str]) -> int:
-    """How many of them are not, without their marks, the upstream's text."""
+def lost(name: str, streams: Sequence[Stream], *texts_allowed: Sequence[str]) -> int:
+    """How many of them broke, or are not, without what Vouch added, one of the texts that they may be."""
     return sum(
-        bool(stream.error) or re.sub(r"\[\d+\]", "", stream.content) != replies[number % len(replies)]
+        bool(stream.error)
+        or not stream.content
+        or (name != DROPPING and not _among(stream.content, number, texts_allowed))
         for number, stream in enumerate(streams)
     )
 
 
-def table(x: Mapping[str, Sequence[Stream]], replies: Sequence[str]) -> str:
-    """Markdown: medians, in milliseconds."""
-    bare = x["upstream"]
+def _among(content: str, number: int, texts_allowed: Sequence[Sequence[str]]) -> bool:
+    (text,) = bare([content], [WARNING])
+    return " ".join(text.split()) in {" ".join(each[number % len(each)].split()) for each in texts_allowed}
+
+
+def table(streams: Mapping[str, Sequence[Stream]], *texts_allowed: Sequence[str]) -> str:
+    """Markdown: medians over the replies, and the worst in brackets, in seconds."""
     lines = [
-        "| stream | first content (added) | end (added) | end (added, worst) | lost |",
-        "|---|--:|--:|--:|--:|",
+        "| preset | first text | end | added to the end | corrections | claims that failed | lost |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
-    for name, streams in x.items():
-        first = [1000 * (stream.first - base.first) for stream, base in zip(streams, bare, strict=True)]
-        last = [1000 * seconds for seconds in added(x, name)]
-        lines.append(
-            f"| {name} | {statistics.median(first):+,.0f} ms | {statistics.median(last):+,.0f} ms "
-            f"| {max(last):+,.0f} ms | {lost(streams, replies)} |"
-        )
+    for name, each in streams.items():
+        figures = [
+            _median([stream.first for stream in each]),
+            _median([stream.last for stream in each]),
+            _median(added(streams, name)),
+            str(sum(stream.rounds for stream in each)),
+            str(sum(stream.failed for stream in each)),
+            str(lost(name, each, *texts_allowed)),
+        ]
+        shown = figures if name != DIRECT else [*figures[:2], "", "", "", figures[-1]]
+        lines.append(f"| {name} | {' | '.join(shown)} |")
     return "\n".join(lines)
+
+
+def _median(seconds: Sequence[float]) -> str:
+    return f"{statistics.median(seconds):.2f} s ({max(seconds):.2f})"
 
 
 def added(streams: Mapping[str, Sequence[Stream]], name: str) -> list[float]:
     """Seconds that each stream ended later than the upstream's own."""
-    pairs = zip(streams[name], streams["upstream"], strict=True)
+    pairs = zip(streams[name], streams[DIRECT], strict=True)
     return [pair.last - base.last for pair, base in pairs]
 
 
 def hidden(paced: Mapping[str, Sequence[Stream]], instant: Mapping[str, Sequence[Stream]]) -> float:
     """The share of checking that has happened by the upstream's last token, median over replies."""
-    whole = zip(added(paced, "sentence"), added(instant, "buffer"), strict=True)
+    whole = zip(added(paced, "reader"), added(instant, "strict"), strict=True)
     return statistics.median(1 - behind / checking for behind, checking in whole)
 
 
 def measure(folder: Path, options: argparse.Namespace) -> None:
     """Prints the figures."""
-    replies = texts(options.replies)
+    true = texts(options.replies)
+    false = with_errors(true)
+    count = len(true)
     index = folder / "index"
     command = [sys.executable, "-m", "proxy", "index", str(CORPUS), "--out", str(index)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    replies = replies_file(folder, [*true, *false])
+    corrected = replies_file(folder, [*true, *true], "corrected")
     with ExitStack() as stack:
-        bare = stack.enter_context(upstream(folder, replies_file(folder, replies)))
-        ours = stack.enter_context(vouch(folder, bare.url, index, WITHOUT_CACHE))
-        modes = {
-            mode: Target(ours.url, "bench", KEY, body={"vouch": {"stream_mode": mode, "max_rounds": 0}})
-            for mode in MODES
+        direct = stack.enter_context(upstream(folder, replies, corrected))
+        ours = stack.enter_context(vouch(folder, direct.url, index, WITHOUT_CACHE))
+        presets = {
+            preset: Target(ours.url, "bench", KEY, body={"vouch": {"preset": preset}})
+            for preset in options.presets
         }
-        targets = {"upstream": Target(bare.url, "bench", KEY), **modes}
-        found = asyncio.run(in_turns(targets, len(replies), options.pace))
-        print(table(found, replies))
-        instant = asyncio.run(in_turns(targets, len(replies), INSTANT))
-        checking = statistics.median(added(instant, "buffer"))
-        print(f"\nChecking: {1000 * checking:,.0f} ms, of which {hidden(found, instant):.0%} are hidden.")
+        targets = {DIRECT: Target(direct.url, "bench", KEY), **presets}
+        paced = asyncio.run(in_turns(targets, range(count), options.pace))
+        print(f"{count} replies as the corpus has them, {options.pace:g} tokens/s:\n\n{table(paced, true)}")
+        found = asyncio.run(in_turns(targets, range(count, 2 * count), options.pace))
+        print(f"\nThe same with one error each:\n\n{table(found, true, false)}")
+        if "reader" in presets:
+            body = {"vouch": {"preset": "strict", "max_rounds": 0}}
+            checking_only = {DIRECT: targets[DIRECT], "strict": Target(ours.url, "bench", KEY, body=body)}
+            instant = asyncio.run(in_turns(checking_only, range(count), INSTANT))
+            checking = statistics.median(added(instant, "strict"))
+            print(f"\nChecking: {checking:.2f} s, of which {hidden(paced, instant):.0%} are hidden.")
         if options.concurrent:
-            streams = at_once(modes["sentence"], options.concurrent, len(replies), options.pace)
+            reader = Target(ours.url, "bench", KEY, body={"vouch": {"preset": "reader"}})
+            streams = at_once(reader, options.concurrent, count, options.pace)
             many, seconds = asyncio.run(streams)
-            print(f"{options.concurrent} streams at once: {lost(many, replies)} lost, {seconds:.1f} s.")
+            print(
+                f"{options.concurrent} streams at once: {lost('reader', many, true)} lost, {seconds:.1f} s, "
+                f"first text after {_median([stream.first for stream in many])}."
+            )
 
 
 def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.streaming")
-    parser.add_argument("--replies", type=int, default=8)
+    parser.add_argument("--replies", type=int, default=6)
     parser.add_argument("--pace", type=float, default=40.0, help="tokens a second")
-    parser.add_argument("--concurrent", type=int, default=200, help="streams at once at the end; 0: none")
+    names = get_args(PresetName)
+    parser.add_argument("--presets", nargs="+", choices=names, default=names, help="all without it")
+    parser.add_argument("--concurrent", type=int, default=16, help="streams at once at the end; 0: none")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measure(Path(folder), options)

@@ -19,6 +19,7 @@ from proxy.correction.leaks import has_delimiters
 from proxy.text.markdown import blocks
 from proxy.text.scripts import WIDE, language_of
 from proxy.text.sentences import CITATION
+from proxy.text.words import spoken, words
 from proxy.types import Claim, Draft, Finding
 
 T = TypeVar("T")
@@ -29,6 +30,9 @@ _SHARED = '*_~"“”‘’「」『』《》（）()[]'
 
 _TIMES, _MORE = 3, 200
 """A rewrite may have this many times the sentence's code points, and as many more."""
+
+_OF_THE_OTHER = 0.5
+"""A rewrite repeats a sentence of which it says this share of the content words, and nothing else."""
 
 _MOST_READ = 4_000_000
 """Code points that may be read to find out which edits can be made."""
@@ -70,14 +74,17 @@ def spliced(
 
     `rewrites` has them by number, the first being 1; None asks for a sentence to be left out, which is done
     if `dropping`, and as long as something checkable is left. A rewrite is not made where it does not fit its
-    place (see `fitted`), says nothing that can be checked, or would change how the rest is read.
+    place (see `fitted`), says nothing that can be checked, repeats another sentence of the draft or another
+    rewrite, or would change how the rest is read.
     """
     if not draft.editable:
         return None
     said = [(finding.claim, rewrites.get(number, "")) for number, finding in enumerate(failed, 1)]
     proposed = [(claim, fitted(text, claim) or claim.text) for claim, text in said if text]
     changes = [(claim, text) for claim, text in proposed if text != claim.text]
-    edits = _edits(_Trials(len(draft.text)).kept(changes, _replaceable(draft.text)))
+    before = segment(draft.text)
+    changes = _saying_something_new(changes, before)
+    edits = _edits(_Trials(len(draft.text)).kept(changes, _replaceable(draft.text, before)))
     text = applied(draft.text, edits)
     if dropping:
         new_place = moving(edits)
@@ -119,10 +126,41 @@ def _reads_the_same(claim: Claim, other: Claim) -> bool:
     return there and texts[0] == texts[1]
 
 
-def _replaceable(text: str) -> Callable[[Sequence[Change]], bool]:
+def _saying_something_new(changes: Sequence[Change], claims: Sequence[Claim]) -> list[Change]:
+    """The changes that repeat neither another claim of the draft nor a change before them.
+
+    Small models answer with the sentence of the passage that the draft has already: it holds, but would stand
+    there twice.
+    """
+    if not changes:
+        return []
+    told = [(claim, set(spoken([claim.plain])), len(_content(claim.plain))) for claim in claims]
+    kept: list[Change] = []
+    for claim, text in changes:
+        others = [(keys, size) for other, keys, size in told if other != claim]
+        sentences = [_content(sentence.plain) for sentence in segment(text) if sentence.checkable]
+        if not any(_repeated(sentence, others) for sentence in sentences):
+            kept.append((claim, text))
+            told.append((claim, set(spoken([text])), len(_content(text))))
+    return kept
+
+
+def _repeated(content: Sequence[tuple[str, ...]], others: Sequence[tuple[set[str], int]]) -> bool:
+    """Whether another sentence has all these content words, and not many more."""
+    return bool(content) and any(
+        len(content) >= _OF_THE_OTHER * size and all(keys.intersection(word) for word in content)
+        for keys, size in others
+    )
+
+
+def _content(text: str) -> list[tuple[str, ...]]:
+    return [word.keys for word in words(text) if word.content]
+
+
+def _replaceable(text: str, before: Sequence[Claim]) -> Callable[[Sequence[Change]], bool]:
     """A test of changes to the text: they leave all other claims and the blocks as they were, and each says
     something that can be checked if its sentence did."""
-    before, shapes = segment(text), _shapes(text)
+    shapes = _shapes(text)
 
     def replaces(changes: Sequence[Change]) -> bool:
         edits = _edits(changes)

@@ -55,6 +55,10 @@ from proxy.upstream.completion import Completion, content_chunk, with_content
 
 log = logging.getLogger(__name__)
 
+_READ_AGAIN = 1_000
+"""Characters before a new piece in which a leak may have begun."""
+_CUT = "the continuation ends where it repeats the prompt or talks about the correction"
+
 
 class ReplyStream:
     """The first draft of one chat. Iterate `events` once; then use `reply`, `attempts` and `outcome`.
@@ -94,6 +98,7 @@ class ReplyStream:
         self._sent: dict[int, int] = {}
         self._failed: list[Attempt] = []
         self._steps: list[CorrectionStep] = []
+        self._guard: _LeakGuard | None = None
         self._quotes = Quotes(verifier, deadline) if quote and policy.mode == "sentence" else None
 
     async def events(self, chat: Chat) -> AsyncIterator[StreamEvent]:
@@ -114,6 +119,8 @@ class ReplyStream:
             continued: _Continued | None = None
             async with closing(events):
                 async for event in events:
+                    if self._guard is not None and not await self._guard.passes(event):
+                        continue
                     while isinstance(event, CheckedText) and (failed := self._to_correct(event, known)):
                         before = await self._quoted(_up_to(event, failed), chat.question)
                         for visible in self._visible(before):
@@ -130,11 +137,14 @@ class ReplyStream:
                         yield visible
             if continued is None:
                 self.reply, attempts = drafting.result
+                if self._guard is not None and self._guard.leaked:
+                    self._steps[-1] = replace(self._steps[-1], detail=_CUT)
+                    attempts = (self._guard.cut(attempts[0]), *attempts[1:])
                 self.attempts = tuple(map(self._with_quotes, range(len(attempts)), attempts))
                 return
             if self._quotes is not None:
                 self._quotes.begin_anew()
-            drafting, known = continued.drafting, continued.known
+            drafting, known, self._guard = continued.drafting, continued.known, continued.guard
             events = _after(continued.first, continued.events)
 
     async def _continued(self, chat: Chat, before: CheckedText, failed: Finding) -> _Continued | None:
@@ -161,7 +171,8 @@ class ReplyStream:
                 until_it = Draft(prefix.text + failed.claim.text, {})
                 self._failed.append(Attempt(until_it, Usage(), (*prefix.findings, failed)))
             if result == "helped":
-                return _Continued(drafting, events, tuple(first), len(prefix.findings))
+                guard = _LeakGuard(asked, CheckedText(0, prefix.text, prefix.findings))
+                return _Continued(drafting, events, tuple(first), len(prefix.findings), guard)
             if result != "not_better":
                 break
         return None
@@ -298,6 +309,38 @@ class _Continued:
     events: AsyncIterator[CheckedText | ChoiceDelta]
     first: tuple[CheckedText | ChoiceDelta, ...]
     known: int
+    guard: _LeakGuard
+
+
+class _LeakGuard:
+    """Keeps back what a continuation says from where it leaks on. What stands before it holds, and is shown."""
+
+    def __init__(self, asked: Asked, before: CheckedText) -> None:
+        self.leaked = False
+        self._asked = asked
+        self._start = len(before.text)
+        self._kept = before
+
+    async def passes(self, event: CheckedText | ChoiceDelta) -> bool:
+        """Whether the event may leave."""
+        if not isinstance(event, CheckedText) or event.index != 0:
+            return True
+        if self.leaked:
+            return False
+        new = event.text[max(self._start, len(self._kept.text) - _READ_AGAIN) :]
+        self.leaked = await asyncio.to_thread(fault, new, self._asked) == "leaked"
+        if self.leaked:
+            log.warning(_CUT)
+        else:
+            self._kept = event
+        return not self.leaked
+
+    def cut(self, attempt: Attempt | None) -> Attempt | None:
+        """The attempt without what was kept back."""
+        if attempt is None:
+            return None
+        draft = replace(attempt.draft, text=self._kept.text)
+        return replace(attempt, draft=draft, findings=self._kept.findings)
 
 
 async def _after(

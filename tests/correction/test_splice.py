@@ -59,6 +59,37 @@ def test_several_rewrites_go_to_their_numbers_and_a_missing_one_changes_nothing(
     assert spliced(attempt.draft, attempt.nonfactual, {1: "A is one."}) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong", "right"),
+    [
+        (
+            "The tower is 330 metres high. The tower has a lift.",
+            "The tower has a lift.",
+            "The tower is 330 metres high.",
+        ),
+        ("It weighs about 7,300 tonnes. It is red.", "It is red.", "It weighs 7300 tonnes."),
+        ("塔高330米。塔是红色的。", "塔是红色的。", "这塔高330米。"),
+        ("It opened in 1889. It is red.", "It is red.", "It is tall. It opened in 1889."),
+    ],
+)
+def test_a_rewrite_does_not_repeat_another_sentence(text: str, wrong: str, right: str) -> None:
+    assert mended(text, wrong, right) is None
+
+
+def test_a_rewrite_may_say_a_part_of_a_longer_sentence() -> None:
+    told = "Gustave Eiffel built the tower in Paris from 1887 to 1889 for the fair of that year."
+    text = f"{told} It opened in 1893."
+    assert mended(text, "It opened in 1893.", "It was built in 1889.") is not None
+
+
+def test_two_rewrites_that_say_the_same_are_used_once() -> None:
+    attempt = attempt_of("A is one. B is two. C is three.", ["B is two.", "C is three."])
+    same = "The river is deep."
+    draft = spliced(attempt.draft, attempt.nonfactual, {1: same, 2: same})
+    assert draft is not None
+    assert draft.text == f"A is one. {same} C is three."
+
+
 def test_a_text_that_may_not_be_touched_is_not() -> None:
     attempt = attempt_of("A is one. B is two.", ["B is two."])
     fixed = replace(attempt, draft=replace(attempt.draft, editable=False))

@@ -32,6 +32,10 @@ TASKS = {
         "Analyze this conversation and provide:\n1. The detected language of the conversation\n"
         "2. A concise title in the detected language (5 words or less, no punctuation or quotation)\n\nHi",
         "请为这段对话生成一个标题，不超过十个字，只返回标题。",
+        "### Task:\nGenerate a concise, 3-5 word title with an emoji for the chat history.\n### Output:\n"
+        f"Return ONLY the title text, nothing else. 3-7 words.\n### Chat History:\n{CHAT}",
+        "Create a concise, 3-5 word title with an emoji as a title for the chat history. RESPOND ONLY WITH "
+        f"THE TITLE TEXT.\n\n{CHAT}",
     ],
     "tags for the chat": [
         open_webui("Generate 1-3 broad tags.", 'JSON format: { "tags": ["tag1", "tag2", "tag3"] }')
@@ -63,6 +67,10 @@ QUESTIONS = [
     "Which tags does HTML have? Answer as JSON.",
     "这部电影的标题是什么？",
     "Describe the facial expression of the Mona Lisa.",
+    "Which agent runs the second phase of the agent programme of 1972?",
+    "You have been provided with a set of responses from various models to the latest user query. Your task "
+    "is to synthesize these responses into a single, high-quality response.\n\nResponses from models: A",
+    "Summarize the conversation by integrating new lines into the current summary.\n\nNew summary:",
     "",
 ]
 
@@ -81,13 +89,42 @@ def test_a_question_is_no_task(question: str) -> None:
     assert named([{"role": "user", "content": question}]) == ""
 
 
-def test_a_title_may_be_asked_for_in_the_system_message() -> None:
-    system = (
-        "Write a concise title for this conversation in the given language. Title in 5 Words or Less. No "
-        "Punctuation or Quotation.\n||>User:\nHi"
-    )
-    asked: Any = [{"role": "system", "content": system}, {"role": "user", "content": "Language: English"}]
-    assert named(asked) == "a title for the chat"
+@pytest.mark.parametrize(
+    ("task", "system", "user"),
+    [
+        (
+            "a title for the chat",
+            "Write a concise title for this conversation in the given language. Title in 5 Words or Less. No "
+            "Punctuation or Quotation.\n||>User:\nHi",
+            "Language: English",
+        ),
+        (
+            "a title for the chat",
+            "Write a short orientation title for a reasoning step in a chat UI.\n\n- For a streaming step, "
+            "use a 4 to 10 word phrase\n- Output only the title",
+            "Status: streaming",
+        ),
+        (
+            "a title for the chat",
+            "Generate a short title (four words or less) that describes the topic of the user's messages.",
+            "How tall is the Eiffel Tower?",
+        ),
+        (
+            "a label for an agent's steps",
+            "Write a short label describing what this block of agent activity accomplished.\n- 5 to 9 words",
+            "Tool: search",
+        ),
+        (
+            "a label for an agent's steps",
+            "Summarize what this phase of an agent run accomplished.\n- One line, 8 to 18 words, past tense",
+            "Activity: searched",
+        ),
+    ],
+)
+def test_a_title_or_label_may_be_asked_for_in_the_system_message(task: str, system: str, user: str) -> None:
+    assert named([{"role": "system", "content": system}, {"role": "user", "content": user}]) == task
+    later = [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": user}]
+    assert task_of([{"role": "system", "content": system}, *later]) is None
 
 
 def test_tools_may_be_asked_for_in_the_system_message() -> None:
