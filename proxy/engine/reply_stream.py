@@ -313,7 +313,7 @@ class _Continued:
 
 
 class _LeakGuard:
-    """Keeps back what a continuation says from where it leaks on. What stands before it holds, and is shown."""
+    """Keeps back what a continuation says from where it leaks on. What stands before it is shown."""
 
     def __init__(self, asked: Asked, before: CheckedText) -> None:
         self.leaked = False
