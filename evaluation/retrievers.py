@@ -11,7 +11,6 @@ from proxy.config.settings import Settings
 from proxy.engine.verifier import Verifier
 from proxy.errors import CheckError
 from proxy.protocols import Checker, Retriever
-from proxy.retrieval import retriever
 from proxy.types import Claim, Evidence, Finding, Passage
 
 _PATIENCE = 24 * 3600.0
@@ -52,8 +51,8 @@ async def open_corpus(settings: Settings) -> AsyncIterator[Retriever]:
     wanted = settings.retrieval
     threshold = None if wanted.threshold == "auto" else wanted.threshold
     try:
-        yield retriever(
-            library.corpus, library.encoder, wanted.mode, thread=library.thread, threshold=threshold
+        yield library.corpus.retriever(
+            library.encoder, wanted.mode, thread=library.thread, threshold=threshold
         )
     finally:
         library.close()

@@ -47,7 +47,7 @@ from proxy.retrieval.vector_table import VECTOR, VECTORS, StoredVectors
 from proxy.text.sentences import SPLITTER
 from proxy.types import DenseChoice, Document, Passage
 
-Stage = Literal["reading", "encoding", "dense", "indexing"]
+Stage = Literal["reading", "encoding", "dense", "indexing", "sending"]
 
 _KEPT_REPORTS = 1000
 

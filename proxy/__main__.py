@@ -29,6 +29,13 @@ class CheckerChoice(StrEnum):
     CASCADE = "cascade"
 
 
+class StoreOption(StrEnum):
+    """The values of `--store`."""
+
+    FAISS = "faiss"
+    MILVUS = "milvus"
+
+
 class DenseOption(StrEnum):
     """The values of `--dense`."""
 
@@ -175,6 +182,16 @@ def index_command(
         ),
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail when a document can't be read.")] = False,
+    store: Annotated[
+        StoreOption | None,
+        typer.Option(
+            help="Where the index is searched: `milvus` sends it to a Milvus server too "
+            "(`retrieval.milvus.uri`). Default: faiss."
+        ),
+    ] = None,
+    collection: Annotated[
+        str | None, typer.Option(help="The index's name in Milvus. Default: `vouch`.")
+    ] = None,
 ) -> None:
     """Index documents, or update an index: only passages that changed are encoded again.
 
@@ -193,6 +210,7 @@ def index_command(
     overrides = _sections(
         index=_given(path=out and str(out), words=words, dense=dense and str(dense)),
         encoder=_given(model=encoder),
+        retrieval=_sections(milvus=_given(collection=collection), **_given(store=store and str(store))),
     )
     command.run(sources, config, overrides, update=update, strict=strict)
 

@@ -131,6 +131,13 @@ class RetrievalError(VouchError):
     """The corpus can't be searched right now."""
 
 
+class StoreUnavailableError(RetrievalError):
+    """The server that holds the index can't be reached, or does not answer in time."""
+
+    status = 503
+    code = "index_unavailable"
+
+
 class CheckError(VouchError):
     """The checker as a whole is unavailable."""
 

@@ -50,10 +50,18 @@ class Encoder(Protocol):
 
 
 class Retriever(Protocol):
-    """Searches a corpus."""
+    """Searches a corpus: an index's files, Milvus, or any other engine (docs/scaling.md says how to add one).
+
+    It never blocks the event loop, and ends in bounded time: where the engine does not answer it raises, and
+    the claims are unverified. Several requests may search at once.
+    """
 
     async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
-        """Per query at most k passages, best first. Raises `errors.RetrievalError`."""
+        """Per query, in order, at most k passages, best first; none where nothing is found.
+
+        `Evidence.score` is the cosine, so that results of several retrievers can be merged; a passage under
+        the threshold is left out, unless it is the first. Raises `errors.RetrievalError`, nothing else.
+        """
         ...
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import uvicorn
 
-from proxy.cli.compose import make_backends, make_tracer, with_others
+from proxy.cli.compose import Library, make_backends, make_tracer, with_others
 from proxy.cli.compose_checkers import Checkers, cached
 from proxy.config.settings import Settings
 from proxy.engine.app_context import AppContext
@@ -30,7 +30,11 @@ class Verbatim:
 
 def light_parts(settings: Settings, index: Path) -> AppContext:
     """The application's components over an index of the hashing encoder, without any model."""
-    library = library_of(index)
+    return light_parts_over(settings, library_of(index))
+
+
+def light_parts_over(settings: Settings, library: Library) -> AppContext:
+    """The same over a library that is open."""
     checker = cached(Verbatim(), "verbatim", settings.checker)
     checkers = Checkers(settings.checker, {"nli": checker}, [library.close])
     backends = make_backends(settings, library, checkers)
@@ -40,7 +44,14 @@ def light_parts(settings: Settings, index: Path) -> AppContext:
 @contextmanager
 def light_server(settings: Settings, index: Path) -> Iterator[str]:
     """The base URL, with `/v1`, of a server over that index."""
-    app = create_app(light_parts(settings, index), settings, make_tracer(settings))
+    with light_server_over(settings, library_of(index)) as url:
+        yield url
+
+
+@contextmanager
+def light_server_over(settings: Settings, library: Library) -> Iterator[str]:
+    """The same over a library that is open."""
+    app = create_app(light_parts_over(settings, library), settings, make_tracer(settings))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5))
     with running(server) as url:
         yield url

@@ -51,7 +51,8 @@ MAY_NOT = {
 }
 
 HEAVY = set(
-    "torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai opentelemetry".split()
+    "torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai opentelemetry "
+    "pymilvus ray".split()
 )
 """Where each may be imported; the command line's own module imports none of them."""
 HOMES = (
@@ -74,6 +75,7 @@ COMPOSING = {
     "proxy.cli.compose",
     "proxy.cli.compose_checkers",
     "proxy.cli.smollm2",
+    "proxy.retrieval.milvus.connection",
     "proxy.upstream.provider",
     "proxy.public",
     "evaluation.cached_llm",

@@ -25,6 +25,7 @@ from evaluation.wikiretr.figures import searched_as_json as searched_as_json
 from evaluation.wikiretr.figures import searched_as_markdown as searched_as_markdown
 from evaluation.wikiretr.passage_recall import (
     RememberingEncoder,
+    Sought,
     Space,
     make_distractors,
     places,
@@ -33,13 +34,16 @@ from evaluation.wikiretr.passage_recall import (
     read_sought,
     vectors_of,
 )
+from evaluation.wikiretr.stores import milvus_rankings, search_times
 from index_builder.vectors import measure_threshold, sample_rows
 from proxy.cli.compose import make_encoder
 from proxy.config.load import load
 from proxy.config.settings import Encoder as EncoderSettings
 from proxy.config.settings import Settings
+from proxy.config.store_settings import StoreName
 from proxy.errors import ConfigError
 from proxy.retrieval.lexical import postings_of
+from proxy.retrieval.rankings import Ranking
 from proxy.types import Passage, RetrievalMode
 
 NAME = "wikiretr"
@@ -66,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=get_args(RetrievalMode),
         default=get_args(RetrievalMode),
         help="default: all; lexical alone encodes nothing",
+    )
+    parser.add_argument(
+        "--store",
+        choices=get_args(StoreName),
+        default="faiss",
+        help="milvus: the server of the settings too, and how long one claim's search takes with each",
     )
     parser.add_argument(
         "--distractors",
@@ -122,7 +132,25 @@ def _retrieval(options: argparse.Namespace, settings: Settings) -> None:
     passages = corpus + make_distractors(corpus, rows, options.distractors)
     vectorial = set(options.retrievers) != {_LEXICAL}
     space = _space(passages, settings.encoder, options.vectors) if vectorial else None
-    searches = list(rankings(options.retrievers, postings_of(passages), space))
+    postings = postings_of(passages)
+    searches = list(rankings(options.retrievers, postings, space))
+    if options.store == "faiss":
+        _report(options, corpus, sought, searches)
+        return
+    if space is None:
+        raise ConfigError("--store milvus needs vectors: name another retriever than lexical.")
+    with milvus_rankings(settings, options.retrievers, passages, postings, space) as in_milvus:
+        _report(options, corpus, sought, [*searches, *in_milvus], timed=True)
+
+
+def _report(
+    options: argparse.Namespace,
+    corpus: Sequence[Passage],
+    sought: Sequence[Sought],
+    searches: Sequence[tuple[str, Ranking]],
+    *,
+    timed: bool = False,
+) -> None:
     report = Report(options.json, searched_as_json, searched_as_markdown)
     for targets in sought:
         report.add(
@@ -132,7 +160,12 @@ def _retrieval(options: argparse.Namespace, settings: Settings) -> None:
                 passages=len(corpus),
                 distractors=options.distractors,
                 retrievers=tuple(
-                    retriever_figures(name, places(ranking, targets), options.resamples)
+                    retriever_figures(
+                        name,
+                        places(ranking, targets),
+                        options.resamples,
+                        search_times(ranking, targets.claims) if timed else None,
+                    )
                     for name, ranking in searches
                 ),
             )

@@ -86,15 +86,18 @@ def _agreement_table(compared: Compared) -> str:
 
 
 _PERCENT = ("recall@1", "recall@5", "recall@10")
+_TIMES = ("p50, ms", "p99, ms")
 _SHARES = ("precision@1", "precision@5", "precision@10")
 
 
 @dataclass(frozen=True, slots=True)
 class RetrieverFigures:
-    """What one retriever came to."""
+    """What one retriever came to. `times` are the median and the 99th percentile of the milliseconds of one
+    claim's search, where they were taken."""
 
     retriever: str
     estimates: Estimates
+    times: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +111,12 @@ class Searched:
     retrievers: tuple[RetrieverFigures, ...]
 
 
-def retriever_figures(retriever: str, places: Places, resamples: int) -> RetrieverFigures:
+def retriever_figures(
+    retriever: str, places: Places, resamples: int, times: tuple[float, float] | None = None
+) -> RetrieverFigures:
     """The figures of a retriever that put the claims' passages there."""
     return RetrieverFigures(
-        retriever, estimate(partial(recall_figures, places), len(places.right), resamples)
+        retriever, estimate(partial(recall_figures, places), len(places.right), resamples), times
     )
 
 
@@ -123,9 +128,15 @@ def searched_as_json(searched: Searched) -> dict[str, Any]:
         "passages": searched.passages,
         "distractors": searched.distractors,
         "retrievers": {
-            retriever.retriever: retriever.estimates.as_json() for retriever in searched.retrievers
+            retriever.retriever: retriever.estimates.as_json() | _times_as_json(retriever)
+            for retriever in searched.retrievers
         },
     }
+
+
+def _times_as_json(retriever: RetrieverFigures) -> dict[str, float]:
+    names = ("p50_ms", "p99_ms")
+    return {name: round(value, 2) for name, value in zip(names, retriever.times or (), strict=False)}
 
 
 def searched_as_markdown(searched: Sequence[Searched]) -> str:
@@ -140,13 +151,16 @@ def searched_as_markdown(searched: Sequence[Searched]) -> str:
 def _searched_table(searched: Searched) -> str:
     text = f"{searched.file}: {searched.n:,} claims, {searched.passages:,} passages"
     text += f" and {searched.distractors:,} distractors.\n\n" if searched.distractors else ".\n\n"
+    timed = any(retriever.times for retriever in searched.retrievers)
     rows = [
         [
             retriever.retriever,
             *retriever.estimates.cells(_PERCENT),
             *(shown(retriever.estimates.figures[name]) for name in _SHARES),
             f"{retriever.estimates.figures['returned']:.1f}",
+            *(f"{value:.1f}" for value in retriever.times or ()),
         ]
         for retriever in searched.retrievers
     ]
-    return text + table(["retriever", *_PERCENT, *_SHARES, "passages of 10"], rows)
+    header = ["retriever", *_PERCENT, *_SHARES, "passages of 10", *(_TIMES if timed else ())]
+    return text + table(header, rows)

@@ -18,13 +18,15 @@ from proxy.config.presets import PRESETS
 from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
+from proxy.config.store_settings import Milvus
 from proxy.engine.app_context import TOKEN_LIMITS, AppContext, IndexSource, Model
 from proxy.engine.delivery import contradiction
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker, Extractor, Retriever
-from proxy.retrieval import Corpus, open_corpus, retriever, search_thread
+from proxy.retrieval import SearchableCorpus, open_corpus, search_thread
 from proxy.retrieval.chunks import WindowedEncoder
 from proxy.retrieval.index_files import open_index
+from proxy.retrieval.milvus.milvus_search import MilvusCorpus, MilvusPlace, milvus_place
 from proxy.retrieval.request_corpus import RequestCorpora
 from proxy.tracing import Tracer
 from proxy.types import Granularity, RetrievalMode
@@ -43,17 +45,21 @@ MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
 class Library:
     """The corpus, what encodes queries to it, and the thread that searches it: the part that loads slowly."""
 
-    corpus: Corpus
+    corpus: SearchableCorpus
     encoder: WindowedEncoder
     thread: ThreadPoolExecutor
     generation: str = ""
     """Of the index."""
     path: Path | None = None
     """The folder of the index; None where it is not to be opened again."""
+    place: MilvusPlace | None = None
+    """Where in Milvus the index is; None where it is in the folder."""
 
     def close(self) -> None:
-        """Ends the thread."""
+        """Ends the thread, and what waits for Milvus."""
         self.thread.shutdown(wait=True, cancel_futures=True)
+        if self.place is not None:
+            self.place.close()
 
 
 def use_runtime(settings: Runtime) -> None:
@@ -90,6 +96,8 @@ def silent(_said: str) -> None:
 
 def load_library(settings: Settings, say: Callable[[str], None] = silent) -> Library:
     """The configured index with its encoder. Raises `BrokenIndexError`, `ConfigError`."""
+    if settings.retrieval.store == "milvus":
+        return _load_from_milvus(settings, say)
     say(f"Opening the index {settings.index.path} ...")
     path = Path(settings.index.path)
     index = open_index(path)
@@ -103,6 +111,26 @@ def load_library(settings: Settings, say: Callable[[str], None] = silent) -> Lib
 
     corpus = open_corpus(index)
     return Library(corpus, CachedEncoder(encoder), search_thread(), index.manifest.generation, path)
+
+
+def _load_from_milvus(settings: Settings, say: Callable[[str], None]) -> Library:
+    path = Path(settings.index.path)
+    place = milvus_place(settings.retrieval.milvus, path)
+    try:
+        say(f"Opening the index {place.name} in Milvus ...")
+        stored = place.find()
+        say(f"  {stored.documents:,} documents, {stored.passages:,} passages, of {stored.created[:10]}")
+        say(f"Loading the encoder {settings.encoder.model} ...")
+        use_runtime(settings.runtime)
+        encoder = make_encoder(settings.encoder)
+        stored.require(encoder)
+        from proxy.retrieval.encoder import CachedEncoder
+
+        corpus = place.open(stored)
+    except BaseException:
+        place.close()
+        raise
+    return Library(corpus, CachedEncoder(encoder), search_thread(), stored.generation, path, place)
 
 
 def compose(settings: Settings, say: Callable[[str], None] = silent) -> AppContext:
@@ -124,7 +152,7 @@ def with_others(backends: Backends, first: AppContext, say: Callable[[str], None
     closes = [first.close]
     for name, path in backends.settings.indexes.items():
         say(f"Opening the index {name}, {path} ...")
-        others[name] = backends.apart(Path(path)).reopen()
+        others[name] = backends.apart(name, path).reopen()
         closes.insert(0, others[name].close)
 
     async def close() -> None:
@@ -199,6 +227,7 @@ class Backends:
     encoder: WindowedEncoder
     searching: ThreadPoolExecutor
     path: Path | None
+    place: MilvusPlace | None
     forwarders: Mapping[str, UpstreamClient]
     checkers: Checkers
     request_corpora: RequestCorpora
@@ -209,12 +238,11 @@ class Backends:
     closes_clients: bool = True
     """Whether the clients of upstreams end with this."""
 
-    def over(self, corpus: Corpus, generation: str) -> AppContext:
+    def over(self, corpus: SearchableCorpus, generation: str) -> AppContext:
         """The application's components over an index."""
         chosen = self.settings.retrieval.threshold
         retrievers: dict[RetrievalMode, Retriever] = {
-            mode: retriever(
-                corpus,
+            mode: corpus.retriever(
                 self.encoder,
                 mode,
                 thread=self.searching,
@@ -235,17 +263,25 @@ class Backends:
             partial(self.request_corpora.open, random_cosine=corpus.threshold),
             self.close,
             generation,
-            IndexSource(self.path, next_time.reopen) if self.path else None,
+            self._source(next_time),
+            found=corpus.passages.kept if isinstance(corpus, MilvusCorpus) else None,
         )
 
-    def apart(self, path: Path) -> Backends:
-        """The same for the index in another folder. Models and clients are shared, and end with this one;
-        judgements and vectors that are kept are not shared."""
+    def _source(self, next_time: Backends) -> IndexSource | None:
+        if self.path is None:
+            return None
+        return IndexSource(self.path, next_time.reopen, self.place.current if self.place else None)
+
+    def apart(self, name: str, path: str) -> Backends:
+        """The same for a further index: in another folder, or in Milvus under the name `path`. Models and
+        clients are shared, and end with this one; judgements and vectors that are kept are not shared."""
         encoder = self.encoder.apart() if isinstance(self.encoder, Apart) else self.encoder
         return replace(
             self,
             encoder=encoder,
-            path=path,
+            path=Path(path),
+            place=self.place
+            and replace(self.place, name=path, filter=self._milvus.filters.get(name, ""), folder=None),
             checkers=self.checkers.apart(),
             request_corpora=_request_corpora(self.settings, encoder, self.searching),
             models={},
@@ -254,7 +290,11 @@ class Backends:
         )
 
     def reopen(self) -> AppContext:
-        """The components over the index as it is on disk now. Blocking. Raises `BrokenIndexError`."""
+        """The components over the index as it is now. Blocking. Raises `BrokenIndexError`."""
+        if self.place is not None:
+            stored = self.place.find()
+            stored.require(self.encoder)
+            return self.over(self.place.open(stored), stored.generation)
         index = open_index(self.path or "")
         index.require(self.encoder)
         return self.over(open_corpus(index), index.manifest.generation)
@@ -267,6 +307,12 @@ class Backends:
         self.request_corpora.close()
         for thread in self.threads:
             thread.shutdown(wait=True, cancel_futures=True)
+        if self.place is not None and self.closes_clients:
+            self.place.close()
+
+    @property
+    def _milvus(self) -> Milvus:
+        return self.settings.retrieval.milvus
 
 
 def make_parts(settings: Settings, library: Library) -> AppContext:
@@ -281,6 +327,7 @@ def make_backends(settings: Settings, library: Library, checkers: Checkers | Non
         library.encoder,
         library.thread,
         library.path,
+        library.place,
         forwarders={
             upstream.name: _client(upstream, settings)
             for upstream in settings.upstreams

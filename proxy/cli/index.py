@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from index_builder.build import Report, build
+from index_builder.sending import send
 from index_builder.sources import STDIN, expand, shortened
 from proxy.cli.compose import make_encoder, use_runtime
 from proxy.cli.progress import shown
@@ -18,6 +19,7 @@ from proxy.config.load import load
 from proxy.config.settings import Settings
 from proxy.errors import SourceError
 from proxy.retrieval.chunks import WindowedEncoder
+from proxy.retrieval.milvus.milvus_search import milvus_place
 
 SHOWN = 20
 """Broken documents that are named; the others are counted."""
@@ -38,7 +40,7 @@ def run(
     expand(sources)  # a wrong path is known before the encoder loads
     encoder = load_encoder(settings)
     report = build_index(sources, settings, encoder, update=update, strict=strict)
-    show(Console(highlight=False, soft_wrap=True), report, settings.index.path)
+    show(Console(highlight=False, soft_wrap=True), report, settings)
 
 
 def load_encoder(settings: Settings) -> WindowedEncoder:
@@ -56,21 +58,34 @@ def build_index(
     update: bool = False,
     strict: bool = False,
 ) -> Report:
-    """One build as the settings say, its progress shown on standard error."""
-    with shown() as progress:
-        return build(
-            sources,
-            Path(settings.index.path),
-            encoder=encoder,
-            words=settings.index.words,
-            dense=settings.index.dense,
-            update=update,
-            strict=strict,
-            progress=progress,
-        )
+    """One build as the settings say, its progress shown on standard error. With `retrieval.store: milvus` the
+    index goes there too."""
+    out, in_milvus = Path(settings.index.path), settings.retrieval.store == "milvus"
+    place = milvus_place(settings.retrieval.milvus) if in_milvus else None
+    try:
+        if place is not None:
+            place.connection.ranks_words()  # a server that can't be reached is known before hours of encoding
+        with shown() as progress:
+            report = build(
+                sources,
+                out,
+                encoder=encoder,
+                words=settings.index.words,
+                # What Milvus searches needs no other index.
+                dense="exact" if in_milvus and settings.index.dense == "auto" else settings.index.dense,
+                update=update,
+                strict=strict,
+                progress=progress,
+            )
+            if place is not None:
+                send(out, place, progress)
+        return report
+    finally:
+        if place is not None:
+            place.close()
 
 
-def show(console: Console, report: Report, path: str) -> None:
+def show(console: Console, report: Report, settings: Settings) -> None:
     """The report, in a few lines."""
     for broken in report.broken[:SHOWN]:
         console.print(Text(f"skipped {broken.source}: {broken.reason}", "yellow"))
@@ -94,4 +109,7 @@ def show(console: Console, report: Report, path: str) -> None:
             f"Vectors are searched by {report.dense.kind}, which found "
             f"{100 * report.dense.recall:.1f}% of the first ten passages of an exact scan"
         )
-    console.print(f"The index is at {path}")
+    console.print(f"The index is at {settings.index.path}")
+    if settings.retrieval.store == "milvus":
+        milvus = settings.retrieval.milvus
+        console.print(f"and in Milvus at {milvus.uri.rpartition('@')[2]}, by the name {milvus.collection}")

@@ -33,7 +33,7 @@ def run(sources: Sequence[str], config: Path | None, overrides: dict[str, Any], 
 
     def rebuild() -> None:
         console.print(f"{datetime.now().astimezone():%H:%M:%S} building")
-        show(console, build_index(sources, settings, encoder, update=out.exists()), settings.index.path)
+        show(console, build_index(sources, settings, encoder, update=out.exists()), settings)
 
     def say(error: VouchError) -> None:
         console.print(Text(f"{datetime.now().astimezone():%H:%M:%S} {error.message}", "yellow"))

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from proxy.config.checker_settings import Checker, Section
 from proxy.config.limit_settings import Limits
+from proxy.config.store_settings import Milvus, StoreName
 from proxy.types import (
     WARNING,
     Aggregation,
@@ -234,6 +235,8 @@ class Retrieval(Section):
     top_k: int = Field(5, ge=1, le=100)
     threshold: float | Literal["auto"] = "auto"
     max_document_chars: int = Field(200_000, ge=1)
+    store: StoreName = "faiss"
+    milvus: Milvus = Milvus()
 
 
 class Regeneration(Section):
@@ -312,6 +315,16 @@ class Settings(Section):
             if model is not None and model not in names:
                 raise ValueError(
                     f"{section}.model names no upstream: {model!r}; there are {', '.join(names)}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _filters_name_indexes(self) -> Self:
+        for name in self.retrieval.milvus.filters:
+            if name not in self.indexes:
+                known = ", ".join(self.indexes) or "none"
+                raise ValueError(
+                    f"retrieval.milvus.filters has one for the index {name!r}; `indexes` has {known}"
                 )
         return self
 

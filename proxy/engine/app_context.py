@@ -59,6 +59,9 @@ class AppContext:
     others: Mapping[str, AppContext] = field(default_factory=dict)
     """The same over the further indexes, by name, at the start. They end with this one. What is kept of texts
     in memory is apart for each."""
+    found: Callable[[str], Passage | None] | None = None
+    """Tells a passage that a search found lately, by its id, without waiting for a server; None where
+    `passages` waits for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +69,13 @@ class IndexSource:
     """The folder of the index, and how it is opened anew when it was rebuilt.
 
     `reopen` blocks, reads all files of the index, and gives the components over it; those that know nothing
-    of the index are the same as before. Raises `BrokenIndexError`.
+    of the index are the same as before. `current` tells the generation that is there now, and blocks too;
+    None where the folder tells it. Both raise `BrokenIndexError`.
     """
 
     path: Path
     reopen: Callable[[], AppContext]
+    current: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

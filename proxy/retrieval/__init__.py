@@ -7,10 +7,19 @@ evidence = await retriever(corpus, encoder, "hybrid", thread=search_thread()).se
 from proxy.retrieval.corpus import (
     Corpus,
     RankingRetriever,
+    SearchableCorpus,
     hold_corpus,
     open_corpus,
     retriever,
     search_thread,
 )
 
-__all__ = ["Corpus", "RankingRetriever", "hold_corpus", "open_corpus", "retriever", "search_thread"]
+__all__ = [
+    "Corpus",
+    "RankingRetriever",
+    "SearchableCorpus",
+    "hold_corpus",
+    "open_corpus",
+    "retriever",
+    "search_thread",
+]

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import faiss
 import numpy as np
 
 from proxy.errors import RetrievalError
-from proxy.protocols import Encoder
+from proxy.protocols import Encoder, Passages, Retriever
 from proxy.retrieval.index_files import EncodedText, Index
 from proxy.retrieval.lexical import LexicalIndex, open_postings, postings_of
 from proxy.retrieval.parts import JoinedPassages, JoinedPostings, JoinedSearch, JoinedVectors, removed_rows
@@ -29,6 +30,27 @@ ENCODED: EncodedText = "text"
 WikiRetr fell from 96.2 to 95.3 (GPT-3) and from 92.4 to 90.9 (GPT-4)."""
 
 
+class SearchableCorpus(Protocol):
+    """What a store of passages offers: an index in a folder (`Corpus`), or one in a vector database
+    (`milvus.milvus_search`). What it opens is whole and does not change: a new build is another corpus."""
+
+    @property
+    def passages(self) -> Passages:
+        """The passages, by id: what `/v1/references/{id}` shows. Called off the event loop: may block."""
+        ...
+
+    @property
+    def threshold(self) -> float:
+        """The cosine under which a passage is taken for a random one, measured when the index was built."""
+        ...
+
+    def retriever(
+        self, encoder: Encoder, mode: RetrievalMode, *, thread: Executor, threshold: float | None = None
+    ) -> Retriever:
+        """A `protocols.Retriever` that searches by cosine, by words, or by both. See `retriever`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """All that a retriever needs. Row i of `vectors`, `nearest` and `postings` is `passages.passage(i)`.
@@ -41,6 +63,12 @@ class Corpus:
     nearest: VectorIndex
     postings: LexicalIndex
     threshold: float
+
+    def retriever(
+        self, encoder: Encoder, mode: RetrievalMode, *, thread: Executor, threshold: float | None = None
+    ) -> RankingRetriever:
+        """See `retriever`."""
+        return retriever(self, encoder, mode, thread=thread, threshold=threshold)
 
 
 def open_corpus(index: Index) -> Corpus:

@@ -15,7 +15,11 @@ from proxy.retrieval.vector_index import VectorIndex
 from proxy.retrieval.vector_table import Rows, VectorRows
 from proxy.types import Vectors
 
-_DEPTH = 100
+DEPTH = 100
+"""How many hits of each ranking are merged."""
+
+FUSION_K, LEXICAL_WEIGHT = 5, 2.0
+"""See `HybridRanking`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,12 @@ class HybridRanking:
     """
 
     def __init__(
-        self, dense: DenseRanking, lexical: LexicalRanking, *, k: int = 5, weight: float = 2.0
+        self,
+        dense: DenseRanking,
+        lexical: LexicalRanking,
+        *,
+        k: int = FUSION_K,
+        weight: float = LEXICAL_WEIGHT,
     ) -> None:
         self._dense = dense
         self._lexical = lexical
@@ -106,7 +115,7 @@ class HybridRanking:
 
     def rank(self, queries: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
         """Per query at most k hits, best first; one encoder call and one search for all of them."""
-        depth = max(k, _DEPTH)
+        depth = max(k, DEPTH)
         vectors = self._dense.encode(queries)
         _, nearest = self._dense.nearest(vectors, depth)
         lexical = self._lexical.rank(queries, depth)

@@ -193,7 +193,7 @@ class ChatService:
     def url_of(self, base_url: str) -> Callable[[Evidence], str]:
         """Where a passage without an address of its own can be read, for one reply."""
         base = self.settings.server.public_url or base_url
-        return links_to(base, self.signer, self.context.passages.get)
+        return links_to(base, self.signer, self.context.found or self.context.passages.get)
 
 
 def _count(answer: Answer) -> None:

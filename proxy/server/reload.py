@@ -11,12 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from proxy.engine.app_context import AppContext
+from proxy.engine.app_context import AppContext, IndexSource
 from proxy.errors import ForbiddenError, ReloadError, VouchError
 from proxy.retrieval.index_files import MANIFEST, read_manifest
 from proxy.server.worker_group import WorkerGroup
@@ -27,7 +26,7 @@ FIRST_RETRY, LAST_RETRY = 60.0, 900.0
 """Seconds until an index that can't be used is tried again, though its manifest is the same: its files may
 have been on their way. The time doubles from the first to the last."""
 
-_Stamp = tuple[int, int, int]
+_Stamp = tuple[int, int, int] | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Reloader:
     def watch(self) -> None:
         """Begins to look whether the index was rebuilt."""
         if self.context.source is not None and self._interval:
-            self._watching = asyncio.create_task(self._watch(self.context.source.path))
+            self._watching = asyncio.create_task(self._watch(self.context.source))
 
     def close(self) -> None:
         """Ends watching. A reload that is under way comes to nothing."""
@@ -100,7 +99,7 @@ class Reloader:
             if source is None:
                 raise ReloadError("This server has no index on disk to load again.")
             # The stamp is older than what is read, so that a build that ends in between is seen later.
-            self._seen = await asyncio.to_thread(_stamp, source.path)
+            self._seen = await asyncio.to_thread(_stamp, source)
             try:
                 reopened = await asyncio.to_thread(_reopened, self.context)
             except Exception as error:
@@ -133,21 +132,23 @@ class Reloader:
         self.failure = reason
         return ReloadError(f"The index can't be used, and the one before is still served: {reason}")
 
-    async def _watch(self, path: Path) -> None:
+    async def _watch(self, source: IndexSource) -> None:
         while True:
             await asyncio.sleep(self._interval)
-            stamp = await asyncio.to_thread(_stamp, path)
+            stamp = await asyncio.to_thread(_stamp, source)
             if stamp == self._seen and not (self.failure and time.monotonic() >= self._retry_at):
                 continue
             with contextlib.suppress(ReloadError):
                 await self._begin()
 
 
-def _stamp(path: Path) -> _Stamp | None:
+def _stamp(source: IndexSource) -> _Stamp | None:
     """What changes with every build: the manifest is replaced by a new file. None where there is none."""
     try:
-        found = (path / MANIFEST).stat()
-    except OSError:
+        if source.current is not None:
+            return source.current()
+        found = (source.path / MANIFEST).stat()
+    except (OSError, VouchError):
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size
 
@@ -155,7 +156,10 @@ def _stamp(path: Path) -> _Stamp | None:
 def _reopened(context: AppContext) -> AppContext | None:
     """The components over the index on disk, unless they are the ones that there are. Blocking."""
     source = context.source
-    if source is None or read_manifest(source.path).generation == context.generation:
+    if source is None:
+        return None
+    current = source.current() if source.current else read_manifest(source.path).generation
+    if current == context.generation:
         return None
     return source.reopen()
 

@@ -154,17 +154,17 @@ class Endpoints:
 
     async def reference(self, request: Request) -> Response:
         """A passage, with those around it where they are wanted: JSON, or a page for a browser."""
-        passage = self.context.passages.get(request.path_params["id"])
+        passages, given = self.context.passages, request.query_params.get("around")
+        passage = await asyncio.to_thread(passages.get, request.path_params["id"])
         if passage is None:
             raise NotFoundError(f"No passage {request.path_params['id']!r}; the index may have been rebuilt.")
-        given = request.query_params.get("around")
-        if "text/html" in request.headers.get("accept", ""):
-            around = self.context.passages.around(passage.id, wanted_around(given, 1))
+        html = "text/html" in request.headers.get("accept", "")
+        if given is None and not html:
+            return JSONResponse(passage_object(passage))
+        around = await asyncio.to_thread(passages.around, passage.id, wanted_around(given, int(html)))
+        if html:
             page = passage_page(passage, request.query_params.get("quote", ""), around)
             return HTMLResponse(page, headers=INERT)
-        if given is None:
-            return JSONResponse(passage_object(passage))
-        around = self.context.passages.around(passage.id, wanted_around(given, 0))
         return JSONResponse(passage_object(passage, around))
 
     async def healthz(self, _request: Request) -> Response:

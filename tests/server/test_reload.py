@@ -24,6 +24,7 @@ from aiohttp import web
 
 from proxy.cli.compose import Library, make_parts
 from proxy.config.settings import Settings
+from proxy.retrieval import Corpus
 from proxy.retrieval.index_files import read_manifest
 from proxy.server.app import create_app
 from tests.corpora import ANIMALS, build_index, library_of, write_source
@@ -144,6 +145,7 @@ class Held:
 
 def test_a_chat_under_way_ends_on_the_index_that_it_began_with(index: Path, upstream: Upstream) -> None:
     library, chosen = library_of(index), settings(upstream)
+    assert isinstance(library.corpus, Corpus)
     vectors = weakref.ref(library.corpus.vectors)
     app = create_app(make_parts(chosen, library), chosen)
     del library
