@@ -41,11 +41,13 @@ def search(path: Path, queries: Vectors, k: int) -> dict[str, Any]:
     nearest = open_vector_index(index, open_vectors(index))
     opened = time.perf_counter() - start
     with search_thread() as thread:
-        cosines, milliseconds = thread.submit(_timed, nearest, queries, k).result()
+        cosines, milliseconds, processor = thread.submit(_timed, nearest, queries, k).result()
     after = resident()
     return {
         "p50_ms": round(float(np.percentile(milliseconds, 50)), 3),
         "p99_ms": round(float(np.percentile(milliseconds, 99)), 3),
+        "p50_cpu_ms": round(float(np.percentile(processor, 50)), 3),
+        "p99_cpu_ms": round(float(np.percentile(processor, 99)), 3),
         "resident_mb": round(max(0.0, after[0] - before[0]), 1),
         "held_mb": round(max(0.0, after[1] - before[1]), 1),
         "open_seconds": round(opened, 3),
@@ -55,16 +57,19 @@ def search(path: Path, queries: Vectors, k: int) -> dict[str, Any]:
     }
 
 
-def _timed(nearest: VectorIndex, queries: Vectors, k: int) -> tuple[list[list[float]], list[float]]:
+def _timed(
+    nearest: VectorIndex, queries: Vectors, k: int
+) -> tuple[list[list[float]], list[float], list[float]]:
     for query in queries[:_WARM]:
         nearest.nearest(query[np.newaxis], k)
-    cosines, milliseconds = [], []
+    cosines, milliseconds, processor = [], [], []
     for query in queries:
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.thread_time()
         found, _ = nearest.nearest(query[np.newaxis], k)
+        processor.append(1000 * (time.thread_time() - used))
         milliseconds.append(1000 * (time.perf_counter() - start))
         cosines.append(found[0].tolist())
-    return cosines, milliseconds
+    return cosines, milliseconds, processor
 
 
 if __name__ == "__main__":
