@@ -25,7 +25,7 @@ from index_builder.changes import (
 )
 from index_builder.documents import BrokenDocument
 from index_builder.postings import Earlier, write_postings
-from index_builder.sources import Sources, with_files
+from index_builder.sources import File, Sources, with_files
 from index_builder.unfinished import Journal
 from index_builder.update import Left, Update, kept_parts, updatable, write_removed
 from index_builder.vectors import (
@@ -97,14 +97,19 @@ class _Reading:
         self.max_tokens = max_tokens
         self._strict = strict
         self._progress = progress
-        self._keys = {file: file_key(file) for file in sources.files}
-        self.states = {key: file_state(file) for file, key in self._keys.items()}
+        self._keys: dict[File, int] = {}
+        self.states: dict[int, int] = {}
         self.update: Update | None = None
         self.table = Documents()
         self.read = 0
         self.without_passages = 0
         self.broken: list[BrokenDocument] = []
         self.broken_count = 0
+
+    def look_at_files(self) -> None:
+        """Notes the state of every file, before any is read."""
+        self._keys = {file: file_key(file) for file in self._sources.files}
+        self.states = {key: file_state(file) for file, key in self._keys.items()}
 
     def passages(self) -> Iterator[Passage]:
         """All that are to be written. Raises `SourceError` for a broken document where that is wanted."""
@@ -196,6 +201,7 @@ def build(
         alike = old if old and made_alike(old, encoder, words, reading.max_tokens, dense) else None
         if alike and unchanged(alike, state):
             return _report_of(alike.manifest, expanded, start)
+        reading.look_at_files()
         standing = updatable(alike, out) if update else None
         if standing:
             reading.update = Update(standing, reading.states)

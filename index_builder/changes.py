@@ -32,9 +32,16 @@ def expand_outside(sources: Sequence[str], out: Path) -> Sources:
     read the passages of the first run. Raises `errors.SourceError` as `sources.expand` does."""
     inside = out.resolve()
     expanded = expand(sources)
-    kept = tuple(
-        file for file in expanded.files if not (file.path and file.path.resolve().is_relative_to(inside))
-    )
+    parents: dict[Path, bool] = {}
+
+    def is_inside(path: Path) -> bool:
+        if path.is_symlink():
+            return path.resolve().is_relative_to(inside)
+        if path.parent not in parents:
+            parents[path.parent] = path.parent.resolve().is_relative_to(inside)
+        return parents[path.parent]
+
+    kept = tuple(file for file in expanded.files if not (file.path and is_inside(file.path)))
     return replace(expanded, files=kept)
 
 
