@@ -45,6 +45,14 @@ class Running:
         """MB that the process and those it started hold."""
         return sum(map(_resident, (self.pid, *_children(self.pid))))
 
+    def computed(self) -> float:
+        """Seconds for which the process itself has used a processor."""
+        fields = (
+            Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
+        )
+        user, system = fields.split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
 
 def replies_file(folder: Path, texts: list[str], name: str = "replies") -> Path:
     """The upstream's replies, by number."""

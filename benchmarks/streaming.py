@@ -7,7 +7,9 @@ to the client and through `vouch serve` with the default checker, its cache off.
 with one reply before the next one. First the replies are as the corpus has them. Then each has one error (a
 year or another number, mostly), and the upstream corrects it when it is asked to, at the same pace.
 
-First text and end are seconds since the request. Added is how much later the stream ended than the same
+First text and end are seconds since the request. CPU is what the server has computed until its first text,
+which doesn't depend on what else the machine does: without others the first text would come that long after
+its sentence is written, at the latest. Added is how much later the stream ended than the same
 reply straight from the upstream. Hidden is the share of checking that has happened by the upstream's last
 token: what of the time that `strict` adds to a reply that is there at once, `reader` does not add behind the
 last token at the pace. At the end come so many streams at the same time with the preset `reader`: nothing may
@@ -33,8 +35,8 @@ from typing import Any, get_args
 import aiohttp
 
 from benchmarks.gateways_load import Target
-from benchmarks.gateways_servers import KEY, replies_file, upstream, vouch
-from benchmarks.gateways_upstream import asked
+from benchmarks.gateways_servers import KEY, Running, replies_file, upstream, vouch
+from benchmarks.gateways_upstream import asked, tokens
 from proxy.citations.history import bare
 from proxy.text.sentences import sentence_spans
 from proxy.types import WARNING, PresetName
@@ -52,12 +54,13 @@ DIRECT = "straight from the upstream"
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What came of one stream: seconds from the request to the first content and to the end, and how many
-    claims failed in the end, and corrections were asked for."""
+    """What came of one stream: seconds from the request to the first content and to the end, seconds that the
+    server computed until then, how many claims failed in the end, and corrections were asked for."""
 
     content: str
     first: float
     last: float
+    computed: float = 0.0
     failed: int = 0
     rounds: int = 0
     error: str = ""
@@ -81,11 +84,14 @@ def with_errors(replies: Sequence[str]) -> list[str]:
     return [plant(reply, evidence=known, subjects=(), others=(), seed=reply) for reply in replies]
 
 
-async def stream(session: aiohttp.ClientSession, target: Target, number: int, pace: float) -> Stream:
-    """One reply, streamed to its end."""
+async def stream(
+    session: aiohttp.ClientSession, target: Target, number: int, pace: float, server: Running | None = None
+) -> Stream:
+    """One reply, streamed to its end. `server` is the process of the target, if nothing else asks it."""
     body = {"model": target.model, "messages": asked(number, 1 / pace), "stream": True, **target.body}
     pieces: list[str] = []
-    error, first, verification = "", 0.0, dict[str, Any]()
+    error, first, computed, verification = "", 0.0, 0.0, dict[str, Any]()
+    before = server.computed() if server else 0.0
     begun = time.perf_counter()
     async with session.post(
         f"{target.url}/chat/completions", json=body, headers={"authorization": f"Bearer {target.key}"}
@@ -98,12 +104,15 @@ async def stream(session: aiohttp.ClientSession, target: Target, number: int, pa
             error = error or str(chunk.get("error") or "")
             verification = chunk.get("verification") or verification
             if piece := "".join(_contents(chunk)):
-                first = first or time.perf_counter() - begun
+                if not first:
+                    first = time.perf_counter() - begun
+                    computed = server.computed() - before if server else 0.0
                 pieces.append(piece)
     last = time.perf_counter() - begun
     verdicts = [claim["verdict"] for claim in verification.get("claims", ())]
     failed = sum(verdict in ("contradicted", "unsupported") for verdict in verdicts)
-    return Stream("".join(pieces), first, last, failed, verification.get("rounds", 0), error)
+    rounds = verification.get("rounds", 0)
+    return Stream("".join(pieces), first, last, computed, failed, rounds, error)
 
 
 def _contents(chunk: Mapping[str, Any]) -> list[str]:
@@ -111,7 +120,7 @@ def _contents(chunk: Mapping[str, Any]) -> list[str]:
 
 
 async def in_turns(
-    targets: Mapping[str, Target], numbers: Sequence[int], pace: float
+    targets: Mapping[str, Target], numbers: Sequence[int], pace: float, server: Running
 ) -> dict[str, list[Stream]]:
     """The replies of these numbers, from each target, one at a time."""
     streams: dict[str, list[Stream]] = {name: [] for name in targets}
@@ -120,7 +129,9 @@ async def in_turns(
             await stream(session, target, 0, INSTANT)
         for number in numbers:
             for name, target in targets.items():
-                streams[name].append(await stream(session, target, number, pace))
+                done = await stream(session, target, number, pace, server)
+                streams[name].append(done)
+                print(f"{name}, reply {number}: {done.first:.2f} s, {done.last:.2f} s", file=sys.stderr)
     return streams
 
 
@@ -153,19 +164,20 @@ def _among(content: str, number: int, texts_allowed: Sequence[Sequence[str]]) ->
 def table(streams: Mapping[str, Sequence[Stream]], *texts_allowed: Sequence[str]) -> str:
     """Markdown: medians over the replies, and the worst in brackets, in seconds."""
     lines = [
-        "| preset | first text | end | added to the end | corrections | claims that failed | lost |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        "| preset | first text | CPU until then | end | added at the end | corrections | failed | lost |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for name, each in streams.items():
         figures = [
             _median([stream.first for stream in each]),
+            _median([stream.computed for stream in each]),
             _median([stream.last for stream in each]),
             _median(added(streams, name)),
             str(sum(stream.rounds for stream in each)),
             str(sum(stream.failed for stream in each)),
             str(lost(name, each, *texts_allowed)),
         ]
-        shown = figures if name != DIRECT else [*figures[:2], "", "", "", figures[-1]]
+        shown = figures if name != DIRECT else [figures[0], "", figures[2], "", "", "", figures[-1]]
         lines.append(f"| {name} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
@@ -204,14 +216,17 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
             for preset in options.presets
         }
         targets = {DIRECT: Target(direct.url, "bench", KEY), **presets}
-        paced = asyncio.run(in_turns(targets, range(count), options.pace))
+        paced = asyncio.run(in_turns(targets, range(count), options.pace, ours))
         print(f"{count} replies as the corpus has them, {options.pace:g} tokens/s:\n\n{table(paced, true)}")
-        found = asyncio.run(in_turns(targets, range(count, 2 * count), options.pace))
+        sys.stdout.flush()
+        found = asyncio.run(in_turns(targets, range(count, 2 * count), options.pace, ours))
+        written = [len(tokens(text[: sentence_spans(text)[0][1]])) / options.pace for text in true]
+        print(f"\nThe first sentence is written after {_median(written)}.")
         print(f"\nThe same with one error each:\n\n{table(found, true, false)}")
         if "reader" in presets:
             body = {"vouch": {"preset": "strict", "max_rounds": 0}}
             checking_only = {DIRECT: targets[DIRECT], "strict": Target(ours.url, "bench", KEY, body=body)}
-            instant = asyncio.run(in_turns(checking_only, range(count), INSTANT))
+            instant = asyncio.run(in_turns(checking_only, range(count), INSTANT, ours))
             checking = statistics.median(added(instant, "strict"))
             print(f"\nChecking: {checking:.2f} s, of which {hidden(paced, instant):.0%} are hidden.")
         if options.concurrent:

@@ -11,7 +11,7 @@ import logging
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ QUESTIONS: list[str] = json.loads((HERE / "questions.json").read_text("utf-8"))
 SECONDS = float(os.environ.get("REAL_LLM_SECONDS", "120"))
 """For the questions of the last test; at least three are asked."""
 TOKENS = 80
+JUDGING = {"params": {"max_tokens": 40, "temperature": 0}, "timeout": 60, "concurrency": 2}
+"""How the model is asked where it checks claims itself."""
 
 pytestmark = [
     pytest.mark.real_llm,
@@ -77,11 +79,10 @@ def serving_model(llm_url: str, corpus: Library, **sections: Any) -> Iterator[st
         "api_key": "none",
         "params": {"temperature": 0, "max_tokens": TOKENS, "seed": 1},
     }
-    limits: dict[str, Any] = {"max_tokens": 40, "temperature": 0}
     settings = {
         "upstreams": [upstream],
         "verification": {"deadline": 120},
-        "checker": {"llm": {"params": limits, "timeout": 60, "concurrency": 2}},
+        "checker": {"llm": JUDGING},
         "claims": {"extractor": {"params": {"max_tokens": 120, "temperature": 0}, "timeout": 60}},
         **sections,
     }
@@ -144,6 +145,12 @@ def counts(verification: Mapping[str, Any]) -> tuple[int, int]:
     return verdicts.count("supported"), sum(verdict != "not_checkable" for verdict in verdicts)
 
 
+def _share(claims: Sequence[int]) -> str:
+    """`3 of 8 claims`."""
+    supported, checked = claims
+    return f"{supported} of {checked} claims"
+
+
 @pytest.mark.parametrize("mode", ["whole", "claims"])
 def test_a_reply_is_corrected_as_a_whole_and_by_its_claims(vouch_url: str, mode: str) -> None:
     verification = ask(vouch_url, QUESTIONS[0], regeneration=mode, max_rounds=1)["verification"]
@@ -164,8 +171,13 @@ def test_a_stream_is_sound_however_it_is_corrected(vouch_url: str, options: dict
     stream(vouch_url, QUESTIONS[3], **options)
 
 
-def test_a_model_that_cannot_judge_leaves_claims_unverified_and_says_why(vouch_url: str) -> None:
-    ask(vouch_url, QUESTIONS[9], checker="llm", max_rounds=0, top_k=1)
+@pytest.mark.parametrize("claims_per_call", [1, 3])
+def test_a_model_that_cannot_judge_leaves_claims_unverified_and_says_why(
+    llm_url: str, corpus: Library, claims_per_call: int
+) -> None:
+    checker = {"llm": {**JUDGING, "claims_per_call": claims_per_call}}
+    with serving_model(llm_url, corpus, checker=checker) as url:
+        ask(url, QUESTIONS[9], checker="llm", max_rounds=0, top_k=1)
 
 
 def test_a_model_that_cannot_extract_triplets_still_gets_checked(vouch_url: str) -> None:
@@ -198,11 +210,13 @@ def test_corrections_never_leave_less_that_holds(vouch_url: str, capsys: pytest.
         before = [before[0] + first[0], before[1] + first[1]]
         after = [after[0] + last[0], after[1] + last[1]]
         asked += 1
+        with capsys.disabled():
+            print(f"\n{question}\n  {_share(first)}, corrected {_share(last)}", flush=True)
         assert last[0] >= first[0]
         assert last[0] * first[1] >= first[0] * last[1]
     with capsys.disabled():
         print(f"\nSmolLM2-135M, {asked} questions over the example corpus")
-        for name, (supported, checked) in (("before", before), ("after", after)):
-            print(f"  supported {name} correction: {supported} of {checked} claims")
+        for name, claims in (("before", before), ("after", after)):
+            print(f"  supported {name} correction: {_share(claims)}")
         for step in sorted(set(steps)):
             print(f"  {step[0]}: {step[1]} {steps.count(step)} times")
