@@ -4,12 +4,13 @@ BIN := .venv/bin
 RUN := .venv/.installed
 DEV := .venv/.installed-dev
 CLIENTS := tests/clients
+UIS := tests/chat_uis
 REAL_LLM := tests/real_llm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-package torch --custom-compile-command 'make lock'
 
-.PHONY: demo serve test test-llm lint format docs pictures axe wheel lock clients matrix clean
+.PHONY: demo serve test test-llm lint format docs pictures axe wheel lock clients matrix chat-uis clean
 
 demo: $(RUN)  ## index the examples, serve them, ask a question, print the cited reply
 	@$(BIN)/vouch demo
@@ -40,8 +41,10 @@ matrix: $(DEV) clients  ## run them, and write docs/clients.md's table
 
 axe: tests/web/node_modules/.package-lock.json  ## axe-core, with which the tests look for barriers in the page where it is there
 
-pictures: $(DEV) index/manifest.json  ## screenshots of the page for README and docs, in Chromium, with the embedded demo
-	@$(BIN)/python docs/pictures.py
+pictures: $(DEV) index/manifest.json  ## screenshots of the page and of the chat UIs that are installed, in Chromium, with the embedded demo
+	@PYTHONPATH=. $(BIN)/python docs/screenshots.py
+
+chat-uis: $(addprefix $(UIS)/.venv-,$(addsuffix /.installed,open-webui gradio chainlit))  ## the chat UIs (3 GB) that the tests run where they are there
 
 docs: $(DEV)  ## the documentation as a site, in site/; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -54,7 +57,7 @@ lock: $(DEV)  ## write the locks anew; the newest versions: make lock UPGRADE=--
 	@$(LOCK) $(UPGRADE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(CLIENTS)/.venv $(CLIENTS)/node_modules tests/web/node_modules $(REAL_LLM)/.venv
+	rm -rf $(CLIENTS)/.venv $(CLIENTS)/node_modules $(UIS)/.venv-* tests/web/node_modules $(REAL_LLM)/.venv
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist site
 
 index/manifest.json: | $(RUN)
@@ -79,6 +82,13 @@ $(DEV): $(RUN) requirements-dev.lock
 $(CLIENTS)/.venv/.installed: $(CLIENTS)/requirements.txt
 	@$(PYTHON) -m venv $(CLIENTS)/.venv
 	@$(CLIENTS)/.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+# torch first, without CUDA: Open WebUI asks for it.
+$(UIS)/.venv-%/.installed: $(UIS)/requirements-%.txt
+	@$(PYTHON) -m venv $(UIS)/.venv-$*
+	@test $* != open-webui || $(UIS)/.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-torch.txt
+	@$(UIS)/.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 $(REAL_LLM)/.venv/.installed: $(REAL_LLM)/requirements.txt

@@ -1,4 +1,5 @@
-"""Makes docs/images/*.png: the page as Chromium shows it, over the examples and the embedded demo.
+"""Makes docs/images/*.png: the page as Chromium shows it, over the examples and the embedded demo, and the
+chat UIs that `make chat-uis` has installed.
 
 make pictures, which first indexes the examples in index/
 """
@@ -9,7 +10,8 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from proxy.cli import demo
+from tests.chat_uis.open_webui import Chat, install_filter
+from tests.chat_uis.programs import CHAINLIT, GRADIO, OPEN_WEBUI, ChatUI, started
 
 IMAGES = Path(__file__).with_name("images")
 INDEX = Path(__file__).parent.parent / "index"
@@ -49,6 +53,8 @@ def main() -> None:
             take_check(browser, home)
             take_corpus(browser, home)
             take_phone(browser, home)
+            for ui, take in ((OPEN_WEBUI, take_open_webui), (GRADIO, take_gradio), (CHAINLIT, take_chainlit)):
+                take_chat_ui(browser, base_url, ui, take)
         browser.close()
 
 
@@ -91,6 +97,56 @@ def take_phone(browser: Browser, home: str) -> None:
         ask(page, "都江堰是谁主持修建的？")
         page.locator(".turn").scroll_into_view_if_needed()
         save(page, "page-phone")
+
+
+def take_chat_ui(browser: Browser, base_url: str, ui: ChatUI, take: Callable[[Page, str], None]) -> None:
+    """The pictures of a chat UI, where it is installed."""
+    if ui.missing:
+        print(f"No pictures of {ui.name}: {ui.missing}")
+        return
+    with tempfile.TemporaryDirectory() as folder, started(ui, base_url, demo.MODEL, Path(folder)) as address:
+        context = browser.new_context(locale="en-GB", viewport={"width": 1100, "height": 700})
+        context.set_default_timeout(1000 * SECONDS)
+        take(context.new_page(), address)
+        context.close()
+
+
+def take_open_webui(page: Page, address: str) -> None:
+    """A reply with chips and verdicts, and the source that a chip opens."""
+    install_filter(address, demo.MODEL)
+    chat = Chat(page, address, demo.MODEL)
+    shown = chat.ask(demo.QUESTION)
+    chips = shown.get_by_role("button", name="View source: Eiffel Tower")
+    chips.last.click()
+    expect(page.get_by_role("dialog").locator("strong").first).to_be_visible()
+    save(page, "open-webui-source")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    chat.verdicts.locator("#all > summary").click()
+    chat.verdicts.locator("details.unverified summary").first.click()
+    page.wait_for_timeout(1000)  # the frame grows
+    save(page, "open-webui")
+
+
+def take_gradio(page: Page, address: str) -> None:
+    """A reply with links and its list of sources."""
+    page.goto(address)
+    box = page.get_by_role("textbox").first
+    box.fill(demo.QUESTION)
+    box.press("Enter")
+    expect(page.get_by_test_id("bot").last.locator("li a").first).to_be_visible()
+    save(page, "gradio")
+
+
+def take_chainlit(page: Page, address: str) -> None:
+    """A reply with a passage beside it."""
+    page.goto(address)
+    page.locator("#chat-input").click()
+    page.keyboard.insert_text(demo.QUESTION)
+    page.keyboard.press("Enter")
+    page.locator("a.element-link").last.click()
+    expect(page.get_by_role("complementary").get_by_role("link")).to_be_visible()
+    save(page, "chainlit")
 
 
 @contextmanager

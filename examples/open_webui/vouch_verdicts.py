@@ -1,7 +1,7 @@
 """
 title: Vouch verdicts
-description: Shows under each reply what Vouch found for each statement, with its evidence.
-version: 1.0.0
+description: Shows above each reply what Vouch found for each statement, with its evidence.
+version: 1.1.0
 required_open_webui_version: 0.6.0
 licence: Apache-2.0
 """
@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 Json = dict[str, Any]
 Emit = Callable[[Json], Awaitable[None]]
 
+CORRECTED = "↻"
 SIGNS = {"supported": "✓", "contradicted": "✗", "unsupported": "?", "unverified": "…"}
 """The verdicts that are shown, with their signs. What can't be checked is left out."""
 
@@ -30,12 +31,15 @@ STYLE = """
 --bad:#ff9aa0;--bad-back:#43191d;--open:#f3c36f;--open-back:#3b2d12;--late:#b9b6f0;--late-back:#2a2945;
 --mark:#6b5600}}
 body{margin:0;font:14px/1.5 system-ui,"Noto Sans CJK SC",sans-serif;color:var(--text);overflow-wrap:anywhere}
-ol{list-style:none;margin:0;padding:0}li{margin:0 0 .35rem}
-details{border-radius:.3rem;padding:.15rem .5rem;border-left:4px solid}summary{cursor:pointer}
-.supported{background:var(--good-back);border-color:var(--good)}
-.contradicted{background:var(--bad-back);border-color:var(--bad);border-left-style:double}
-.unsupported{background:var(--open-back);border-color:var(--open);border-left-style:dashed}
-.unverified{background:var(--late-back);border-color:var(--late);border-left-style:dotted}
+ol{list-style:none;margin:.35rem 0 0;padding:0}li{margin:0 0 .35rem}summary{cursor:pointer}
+li>details{border-radius:.3rem;padding:.15rem .5rem;border-left:4px solid}
+#all>summary{color:var(--soft);padding:.1rem 0}.count{margin-right:.6rem;white-space:nowrap}
+.count.supported{color:var(--good)}.count.contradicted{color:var(--bad)}.count.unsupported{color:var(--open)}
+.count.unverified{color:var(--late)}
+details.supported{background:var(--good-back);border-color:var(--good)}
+details.contradicted{background:var(--bad-back);border-color:var(--bad);border-left-style:double}
+details.unsupported{background:var(--open-back);border-color:var(--open);border-left-style:dashed}
+details.unverified{background:var(--late-back);border-color:var(--late);border-left-style:dotted}
 b{margin-right:.35rem}p{margin:.3rem 0;color:var(--soft)}del{color:var(--soft)}
 blockquote{margin:.3rem 0;padding-left:.6rem;border-left:3px solid currentColor;white-space:pre-wrap}
 mark{background:var(--mark);color:inherit}a{color:inherit}
@@ -43,14 +47,14 @@ mark{background:var(--mark);color:inherit}a{color:inherit}
 
 SCRIPT = (
     "const tell=()=>parent.postMessage({type:'iframe:height',"
-    "height:document.documentElement.scrollHeight},'*');"
+    "height:Math.ceil(document.body.getBoundingClientRect().height)},'*');"
     "addEventListener('toggle',tell,true);addEventListener('resize',tell);tell();"
 )
 """Tells Open WebUI how high the frame has to be. It is the only script that may run in it."""
 
 
 class Filter:
-    """Asks Vouch for what Open WebUI shows best, and puts the verdicts under the reply.
+    """Asks Vouch for what Open WebUI shows best, and puts the verdicts above the reply, where it has embeds.
 
     They are an embed of the message, not part of its text, so the next turn sends the reply as it was.
     """
@@ -59,7 +63,7 @@ class Filter:
         """What an administrator sets."""
 
         priority: int = Field(0, description="Filters with a lower number run first.")
-        details: bool = Field(True, description="Show each statement with its evidence under the reply.")
+        details: bool = Field(True, description="Show each statement with its evidence above the reply.")
         status: bool = Field(
             True, description="Let Vouch say above the reply how many statements were found."
         )
@@ -91,6 +95,8 @@ class Filter:
 def page(verification: Json, references: list[Json], most: int = 100) -> str:
     """The statements with their verdicts and evidence, as a page of its own; "" where there are none.
 
+    It is one line with the number of each verdict, which opens to the statements. It is open where one
+    failed.
     All that the model and the documents say is escaped, and nothing but our own script may run.
     """
     cited = {reference["n"]: reference for reference in references}
@@ -98,20 +104,33 @@ def page(verification: Json, references: list[Json], most: int = 100) -> str:
         [] if verification.get("dropped") else nonfactual(verification, verification.get("best", 0))
     )
     items = [f"<li>{before(failure)}</li>" for failure in corrected(verification)]
+    verdicts = ["corrected"] * len(items)
     for claim in verification.get("claims", []):
         failure = next(failures, {}) if claim["verdict"] in ("contradicted", "unsupported") else {}
         if claim["verdict"] in SIGNS:
             items.append(f"<li>{statement(claim, failure, cited)}</li>")
+            verdicts.append(claim["verdict"])
     if not items:
         return ""
     left = f"<p>{len(items) - most} more are not shown.</p>" if len(items) > most else ""
+    opened = " open" if set(verdicts) - {"supported", "corrected"} else ""
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>Verdicts</title>'
-        f"<style>{STYLE}</style></head><body><ol>{''.join(items[:most])}</ol>{left}"
+        f'<style>{STYLE}</style></head><body><details id="all"{opened}><summary>{counts(verdicts)}</summary>'
+        f"<ol>{''.join(items[:most])}</ol>{left}</details>"
         f"<script>{SCRIPT}</script></body></html>"
+    )
+
+
+def counts(verdicts: list[str]) -> str:
+    """How many statements have each verdict."""
+    return " ".join(
+        f'<span class="count {verdict}">{sign} {verdicts.count(verdict)} {verdict}</span>'
+        for verdict, sign in {**SIGNS, "corrected": CORRECTED}.items()
+        if verdict in verdicts
     )
 
 
@@ -134,19 +153,24 @@ def corrected(verification: Json) -> Iterator[Json]:
 def statement(claim: Json, failure: Json, cited: dict[int, Json]) -> str:
     """A statement that opens to its evidence."""
     verdict, numbers = claim["verdict"], "".join(f"[{n}]" for n in claim["references"])
-    head = (
-        f'<b title="{verdict}" aria-label="{verdict}">{SIGNS[verdict]}</b>{escape(claim["text"])} {numbers}'
-    )
-    found = "".join(evidence(f"[{n}] ", cited[n]) for n in claim["references"] if n in cited)
+    head = f'<b title="{verdict}" aria-label="{verdict}">{SIGNS[verdict]}</b>{plain(claim["text"])} {numbers}'
+    quotes = {each["n"]: {"quote": each["quote"]} for each in claim.get("evidence") or []}
+    own = [(n, {**cited[n], **quotes.get(n, {})}) for n in claim["references"] if n in cited]
+    found = "".join(evidence(f"[{n}] ", reference) for n, reference in own)
     why = claim.get("reason") or failure.get("reason")
     body = found + (f"<p>{escape(str(why))}</p>" if why else "") + nearest(failure)
     return f'<details class="{verdict}"><summary>{head}</summary>{body}</details>'
 
 
+def plain(text: str) -> str:
+    """A statement without the marks of bold text, escaped."""
+    return escape(text.replace("**", ""))
+
+
 def before(failure: Json) -> str:
     """What was written first, struck through, with the reason."""
     reason = f"<p>{escape(str(failure.get('reason', '')))}</p>{nearest(failure)}"
-    head = f'<b title="corrected" aria-label="corrected">↻</b><del>{escape(failure["text"])}</del>'
+    head = f'<b title="corrected" aria-label="corrected">{CORRECTED}</b><del>{plain(failure["text"])}</del>'
     return f'<details class="unverified"><summary>{head}</summary>{reason}</details>'
 
 

@@ -69,12 +69,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A finding at its place in the annotated content, with the numbers of the references it cites."""
+    """A finding at its place in the annotated content, with the numbers of the references that it cites, and
+    what it cites of each: the evidence with the quote that decided on this claim."""
 
     start: int
     end: int
     finding: Finding
     references: tuple[int, ...]
+    evidence: tuple[tuple[int, Evidence], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,9 @@ def annotate(
         length += claim.end - position
         position = claim.end
         start, end = length - (claim.end - claim.start), length
-        cited = tuple(sorted({number_of[evidence.passage.id] for evidence in _shown(finding)}))
+        shown = {evidence.passage.id: evidence for evidence in reversed(_shown(finding))}
+        own = sorted(((number_of[id_], each) for id_, each in shown.items()), key=lambda pair: pair[0])
+        cited = tuple(sorted({n for n, _ in own}))
         for n in cited:
             marker = _MARKERS[style](n, urls[n])
             pieces.append(marker)
@@ -131,7 +135,7 @@ def annotate(
         if warning and finding.verdict.nonfactual:
             pieces.append(warning)
             length += len(warning)
-        claims.append(Located(start, end, finding, cited))
+        claims.append(Located(start, end, finding, cited, tuple(own)))
         cuts.append(length)
     pieces.append(draft[position:])
 

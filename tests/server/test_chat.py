@@ -32,6 +32,21 @@ def test_supported_claims_are_cited(client: OpenAI, upstream: Upstream, model: s
         assert reference["quote"] in reference["text"]
 
 
+def test_each_claim_tells_what_it_cites_itself(client: OpenAI, upstream: Upstream) -> None:
+    upstream.enqueue(f"{TRUE_TOO} {TRUE_ELSEWHERE} {UNKNOWN}")
+    checked = extra(ask(client, max_rounds=0))
+    (reference,) = checked["references"]
+    first, second, failed = checked["verification"]["claims"]
+    assert "evidence" not in failed
+    for claim, says in ((first, "7,300 tonnes"), (second, "1884")):
+        (cited,) = claim["evidence"]
+        assert cited["n"] == reference["n"]
+        assert says in cited["quote"]
+        assert cited["quote"] in reference["text"]
+        assert all(0 <= start < end <= len(cited["quote"]) for start, end in cited["highlights"])
+    assert reference["quote"] == first["evidence"][0]["quote"]
+
+
 def test_a_nonfactual_claim_is_re_prompted_away(client: OpenAI, upstream: Upstream) -> None:
     upstream.enqueue(f"{TRUE} {FALSE}", f"{TRUE} {TRUE_TOO}")
     completion = ask(client)

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.scripted_upstream import Upstream
-from tests.server.facts import TRUE, TRUE_TOO, UNKNOWN
+from tests.server.facts import TRUE, TRUE_ELSEWHERE, TRUE_TOO, UNKNOWN
 
 Json = dict[str, Any]
 
@@ -68,7 +68,7 @@ def user(text: str) -> Mapping[str, str]:
     return {"role": "user", "content": text}
 
 
-def test_the_verdicts_stand_under_the_reply_and_not_in_it(
+def test_the_verdicts_stand_above_the_reply_and_not_in_it(
     plugin: ModuleType, base_url: str, upstream: Upstream
 ) -> None:
     draft = f"{TRUE} {UNKNOWN}"
@@ -121,6 +121,28 @@ def test_tasks_and_options_of_the_request_are_left_alone(plugin: ModuleType) -> 
     quiet.valves.status = False
     assert quiet.inlet(body, None)["vouch"] == {"profile": "open_webui", "notice": False}
     assert asyncio.run(plugin.Filter().stream({"choices": []}, None)) == {"choices": []}
+
+
+def test_a_statement_is_shown_with_its_own_quote(
+    plugin: ModuleType, base_url: str, upstream: Upstream
+) -> None:
+    upstream.answer = lambda _body: f"{TRUE_TOO} {TRUE_ELSEWHERE}"
+    question = user("What do you know about the Eiffel Tower?")
+    _, events = chat(plugin, base_url, [dict(question)], vouch={"max_rounds": 0})
+    shown = of_type(events, "embeds")[0]["embeds"][0]
+    first, second = shown.split("<li>")[1:]
+    assert "<mark>The iron frame of the Eiffel Tower weighs about 7,300 tonnes" in first
+    assert "<mark>The engineers Maurice Koechlin" in second
+
+
+def test_the_list_is_open_where_something_failed(plugin: ModuleType) -> None:
+    good: Json = {"text": "**A**.", "verdict": "supported", "references": [], "start": 0, "end": 6}
+    closed = plugin.page({"claims": [good]}, [])
+    assert '<details id="all"><summary><span class="count supported">✓ 1 supported</span>' in closed
+    assert "</b>A. " in closed
+    failed = plugin.page({"claims": [good, {**good, "verdict": "contradicted"}]}, [])
+    assert '<details id="all" open>' in failed
+    assert "✗ 1 contradicted" in failed
 
 
 def test_what_is_shown_is_bounded_and_nothing_is_shown_of_nothing(plugin: ModuleType) -> None:

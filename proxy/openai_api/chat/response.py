@@ -256,8 +256,8 @@ def _step_object(step: CorrectionStep) -> Json:
 
 
 def claim_object(located: Located) -> Json:
-    """A claim at its place in the content, with its parts if it was split, and which of the upstream's
-    citations for it were kept, dropped or added."""
+    """A claim at its place in the content, with the quotes that it cites, its parts if it was split, and
+    which of the upstream's citations for it were kept, dropped or added."""
     finding, offset = located.finding, located.start - located.finding.claim.start
     theirs, ours = set(finding.claim.cited), set(located.references)
     citations = {
@@ -265,6 +265,10 @@ def claim_object(located: Located) -> Json:
         "dropped": sorted(theirs - ours),
         "added": sorted(ours - theirs),
     }
+    quotes = [
+        {"n": n, "quote": evidence.quote, "highlights": [list(span) for span in evidence.highlights]}
+        for n, evidence in located.evidence
+    ]
     return {
         "start": located.start,
         "end": located.end,
@@ -272,6 +276,7 @@ def claim_object(located: Located) -> Json:
         "verdict": str(finding.verdict),
         "score": round(finding.score, 4),
         "references": list(located.references),
+        **({"evidence": quotes} if quotes else {}),
         **({"reason": _reason(finding)} if finding.verdict in _WITH_REASON else {}),
         **({"citations": citations} if theirs else {}),
         **({"parts": [_part_object(part, offset) for part in finding.parts]} if finding.parts else {}),

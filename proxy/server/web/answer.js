@@ -78,7 +78,7 @@ export function verdictOf(name) {
   return t(name in SIGNS ? name : "unverified");
 }
 
-/** Shows an answer and keeps what has not changed while it grows. `on` has `cite(n, opener)` and `why(part, opener)`. */
+/** Shows an answer and keeps what has not changed while it grows. `on` has `cite(n, opener, claim)` and `why(part, opener)`. */
 export class AnswerView {
   constructor(on) {
     this.on = on;
@@ -115,7 +115,7 @@ export function drawPart(part, model, on, fenced = false) {
     { class: "statement", "data-verdict": verdict },
     el("span", { class: `claim ${verdict}` }, text),
     drawSign(part, on),
-    (claim.references ?? []).map((n) => drawCitation(n, model, on)),
+    (claim.references ?? []).map((n) => drawCitation(n, model, on, claim)),
   );
 }
 
@@ -132,11 +132,11 @@ function drawSign(part, on) {
   return el("button", { ...attributes, type: "button", "aria-label": label, click }, SIGNS[verdict]);
 }
 
-function drawCitation(n, model, on) {
+function drawCitation(n, model, on, claim) {
   if (!on) return el("a", { class: "cite", href: `#reference-${n}` }, `[${n}]`);
   const title = model.cited.get(n)?.title;
   const label = title ? t("source", { n, title }) : `[${n}]`;
-  const click = (event) => on.cite(n, event.currentTarget);
+  const click = (event) => on.cite(n, event.currentTarget, claim);
   return el("button", { type: "button", class: "cite", "aria-label": label, title, click }, `[${n}]`);
 }
 

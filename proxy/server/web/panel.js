@@ -38,13 +38,14 @@ document.addEventListener("keydown", (event) => event.key === "Escape" && close(
 
 /** What a view of an answer calls when a citation or a verdict is opened. */
 export const openings = (view) => ({
-  cite: (n, from) => showReference(view().model, n, from),
+  cite: (n, from, claim) => showReference(view().model, n, from, claim),
   why: (part, from) => showFailure(view().model, part, from),
 });
 
-function showReference(model, n, from) {
-  const reference = model.cited.get(n);
-  if (!reference) return;
+/** Shows what `claim` cites of a reference, or without one what any claim does. */
+function showReference(model, n, from, claim) {
+  if (!model.cited.has(n)) return;
+  const reference = quotedBy(claim ? [claim] : (model.verification.claims ?? []), model.cited.get(n));
   show(() => [drawPassage(reference, `[${n}] ${reference.title}`), drawReferences(model, "alsoCited")], from);
 }
 
@@ -142,6 +143,22 @@ async function surround(id, button) {
 }
 
 const GAP = " … ";
+
+/** A reference with what these claims cite of it as its quote, in the order of its text. */
+export function quotedBy(claims, reference) {
+  const own = claims.flatMap((claim) => claim.evidence ?? []).filter(({ n }) => n === reference.n);
+  const pieces = [...new Map(own.map((each) => [each.quote, each])).values()]
+    .map((each) => ({ ...each, at: find(reference.text, each.quote)?.[0] ?? 0 }))
+    .sort((one, other) => one.at - other.at);
+  if (!pieces.length) return reference;
+  let offset = 0;
+  const highlights = pieces.flatMap((each) => {
+    const moved = each.highlights.map(([start, end]) => [start + offset, end + offset]);
+    offset += Array.from(each.quote + GAP).length;
+    return moved;
+  });
+  return { ...reference, quote: pieces.map((each) => each.quote).join(GAP), highlights };
+}
 
 /** The spans of the quote in the passage; the quotes of several passages are joined. */
 export function quotesIn({ text, quote = "" }) {

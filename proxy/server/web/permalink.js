@@ -1,5 +1,7 @@
 // An answer in the fragment of a link: packed, of bounded size, and never sent to a server.
 
+import { quotedBy } from "./panel.js";
+
 /** A longer link is cut by programs that pass it on. */
 export const MOST = 8000;
 /** What a packed answer may become, in bytes: a link may come from anybody. */
@@ -41,6 +43,11 @@ function plain({ title, content, references, verification }) {
         end: number(claim?.end),
         verdict: verdict(claim?.verdict),
         references: list(claim?.references, number),
+        evidence: list(claim?.evidence, (each) => ({
+          n: number(each?.n),
+          quote: text(each?.quote),
+          highlights: list(each?.highlights, span),
+        })),
         ...(given(claim?.failure) ? { failure: failure(claim.failure) } : {}),
       })),
       attempts: list(v.attempts, (attempt) => ({ nonfactual: list(attempt?.nonfactual, failure) })),
@@ -79,7 +86,10 @@ function failure(item) {
  */
 export async function linkTo(answer) {
   const whole = plain(answer);
-  const quotes = whole.references.map((item) => ({ ...item, text: item.quote || item.text }));
+  const quotes = whole.references.map((item) => {
+    const { quote } = quotedBy(whole.verification.claims, item);
+    return { ...item, text: quote || item.text };
+  });
   for (const shorter of [whole, { ...whole, references: quotes }]) {
     const link = `${location.origin}${location.pathname}#${PREFIX}${await pack(JSON.stringify(shorter))}`;
     if (link.length <= MOST) return link;

@@ -2,7 +2,7 @@
 
 import { counts, drawPart } from "./answer.js";
 import { el } from "./dom.js";
-import { drawFailure, drawPassage } from "./panel.js";
+import { drawFailure, drawPassage, quotedBy } from "./panel.js";
 import { language, t } from "./texts.js";
 import { drawTimeline } from "./timeline.js";
 
@@ -46,7 +46,11 @@ function page(title, model, style) {
     drawTimeline(model.verification.timeline ?? []),
     el("h2", {}, t("references")),
     model.references.map((reference) =>
-      el("section", { id: `reference-${reference.n}` }, drawPassage(reference, `[${reference.n}] ${reference.title}`, false)),
+      el(
+        "section",
+        { id: `reference-${reference.n}` },
+        drawPassage(quotedBy(model.verification.claims ?? [], reference), `[${reference.n}] ${reference.title}`, false),
+      ),
     ),
   ]);
   const body = el("body", {}, main);
