@@ -52,7 +52,7 @@ MAY_NOT = {
 
 HEAVY = set(
     "torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai opentelemetry "
-    "pymilvus ray".split()
+    "pymilvus".split()
 )
 """Where each may be imported; the command line's own module imports none of them."""
 HOMES = (
