@@ -53,6 +53,10 @@ class Running:
         user, system = fields.split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
+    def files(self) -> int:
+        """Files and connections that they have open."""
+        return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in (self.pid, *_children(self.pid)))
+
 
 def replies_file(folder: Path, texts: list[str], name: str = "replies") -> Path:
     """The upstream's replies, by number."""

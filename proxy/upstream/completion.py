@@ -106,7 +106,7 @@ def _with_call_indexes(message: Json) -> Json:
     calls = message.get("tool_calls")
     if not isinstance(calls, list):
         return message
-    return {**message, "tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]}
+    return {**message, "tool_calls": [{"index": n, **_object(call)} for n, call in enumerate(calls)]}
 
 
 _FIRST = frozenset({"id", "created", "model", "object"})
@@ -127,7 +127,16 @@ def _delta(choice: Json) -> ChoiceDelta:
     delta = _object(choice.get("delta"))
     content = delta.get("content")
     fields = {key: value for key, value in delta.items() if key not in _OURS and value is not None}
-    return ChoiceDelta(choice.get("index", 0), content if isinstance(content, str) else "", fields)
+    return ChoiceDelta(_index(choice), content if isinstance(content, str) else "", fields)
+
+
+def _index(choice: Json) -> int:
+    index = choice.get("index", 0)
+    if not isinstance(index, int):
+        raise UpstreamProtocolError(
+            f"The upstream answered with a choice whose `index` is no number: {index!r:.60}."
+        )
+    return index
 
 
 def with_content(chunk: ReplyChunk, rewrite: Callable[[str], str]) -> ReplyChunk:
@@ -196,11 +205,7 @@ class Completion:
         return {**self._head, "object": "chat.completion", "choices": choices}
 
     def _add_choice(self, choice: Json) -> None:
-        index = choice.get("index", 0)
-        if not isinstance(index, int):
-            raise UpstreamProtocolError(
-                f"The upstream answered with a choice whose `index` is no number: {index!r:.60}."
-            )
+        index = _index(choice)
         whole = self._choices.setdefault(
             index, {"index": index, "message": {"role": "assistant"}, "logprobs": None, "finish_reason": None}
         )
@@ -229,9 +234,10 @@ class Completion:
             old.append(value)
         elif isinstance(value, list):
             self._left -= utf8_length(str(value))
-            whole[key] = [*value] if not isinstance(old, list) else old
-            if isinstance(old, list):
+            if isinstance(old, list) and not isinstance(old, _Pieces):
                 old.extend(value)
+            else:
+                whole[key] = [*value]
         elif isinstance(value, dict):
             whole[key] = old if isinstance(old, dict) else {}
             self._merge(whole[key], value)
@@ -280,7 +286,7 @@ def _object(value: Any) -> Json:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise UpstreamProtocolError("The upstream streamed a delta that is no object.")
+        raise UpstreamProtocolError("The upstream streamed a delta or a tool call that is no object.")
     return value
 
 

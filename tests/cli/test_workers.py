@@ -27,6 +27,8 @@ from tests.cli.test_cli import VOUCH, one_line, vouch
 from tests.scripted_upstream import Reply, Upstream
 from tests.serving import until
 
+pytestmark = pytest.mark.timeout(300)
+
 ADMIN, APP, FEW = "key-of-an-admin", "key-of-an-app", "key-of-few"
 KEYS = [
     {"name": "ops", "key": ADMIN, "scopes": ["admin", "models"]},
