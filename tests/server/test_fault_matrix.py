@@ -1,7 +1,7 @@
 """Everything that an upstream can do wrong, whole and streamed, by each way to call one: never an error of
 ours, and always an end.
 
-It runs with `VOUCH_TEST_FAULTS=all` only: it takes minutes.
+It runs with `TEST_FAULTS=all` only: it takes minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.scripted_upstream import Upstream
 CASES = cases()
 WAYS = ("test", "test-raw", "test-litellm")
 pytestmark = pytest.mark.skipif(
-    os.environ.get("VOUCH_TEST_FAULTS") != "all", reason="takes minutes: set VOUCH_TEST_FAULTS=all"
+    os.environ.get("TEST_FAULTS") != "all", reason="takes minutes: set TEST_FAULTS=all"
 )
 SLOW = re.compile("never")
 
