@@ -78,6 +78,7 @@ COMPOSING = {
     "proxy.retrieval.milvus.connection",
     "proxy.upstream.provider",
     "proxy.public",
+    "benchmarks.scale_chat",
     "evaluation.cached_llm",
     "evaluation.checkers.plots",
     "training.augment.llm",
