@@ -168,8 +168,18 @@ def test_a_model_s_own_list_of_the_very_numbers_that_we_marked_is_taken_for_ours
     assert clean(turn(OWN_LIST.replace("big.", "big.[1]"))) == turn(OWN_LIST)
 
 
+@pytest.mark.parametrize("number", ["[1]", "(1)"])
+def test_both_forms_of_our_list_are_recognised(number: str) -> None:
+    """Chats that began before the list was written as it is now go on."""
+    marked = f"Paris is big.[{number}](https://p.example)\n\n---\n\n- {number} [Paris](https://p.example)"
+    assert clean(turn(marked.replace("[[1]](https://p.example)", "[[1](https://p.example)]"))) == turn(
+        "Paris is big."
+    )
+
+
 @pytest.mark.parametrize(
-    "unit", ["\n\n---\n\n- [1] a", "[?]", "x.[1][?] ", "\r\n", "a.[1]\r\n", "- [1] [a](b)\n"]
+    "unit",
+    ["\n\n---\n\n- [1] a", "[?]", "x.[1][?] ", "\r\n", "a.[1]\r\n", "- [1] [a](b)\n", "- (1) [a](b)\n"],
 )
 def test_cleaning_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
@@ -198,8 +208,9 @@ def test_the_openai_sdk_s_next_turn_is_what_the_upstream_wrote(
         with client.chat.completions.stream(model="test", messages=asked, extra_body=body) as events:
             message = events.get_final_completion().choices[0].message.model_dump(exclude_none=True)
     shown = name != "none" and mode != "passthrough"
-    assert ("[1]" in message["content"]) is shown
-    assert ("\n\n---\n\n- [1] [" in message["content"]) is (shown and name == "markdown")
+    marker = "[(1)](" if name == "markdown" else "[1]"
+    assert (marker in message["content"]) is shown
+    assert ("\n\n---\n\n- (1) [" in message["content"]) is (shown and name == "markdown")
     turns = [*asked, message, {"role": "user", "content": "Sure?"}]
     client.chat.completions.create(model="test", messages=turns, extra_body={"vouch": vouch})
     came_back = upstream.requests[-1].body["messages"][1]

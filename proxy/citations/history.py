@@ -19,9 +19,9 @@ from proxy.text.scripts import language_of
 from proxy.types import Finding, Language, Verdict
 
 _HEAD = "\n\n---\n\n"
-_ENTRY = re.compile(r"- \[(\d{1,3})\] (?:\[[^\[\]\n]+\]\([^\s()]+\)|[^\[\]\n]+)")
+_ENTRY = re.compile(r"- [\[(](\d{1,3})[\])] (?:\[[^\[\]\n]+\]\([^\s()]+\)|[^\[\]\n]+)")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$&]")
-_MARKER = re.compile(r"\[{1,2}(\d{1,3})\]")
+_MARKER = re.compile(r"\[[\[(]?(\d{1,3})[\])]")
 _MAX_NUMBER = 999
 """The highest number that is recognised as a marker when a reply comes back."""
 
@@ -67,7 +67,7 @@ def footer_span(text: str) -> Span | None:
 def _entry(source: Source) -> str:
     title = _SPECIAL.sub(_entity, " ".join(source.title.split()))
     opens = source.url.startswith(("http://", "https://"))
-    return f"- [{source.n}] [{title}]({source.url})" if opens else f"- [{source.n}] {title}"
+    return f"- ({source.n}) [{title}]({source.url})" if opens else f"- ({source.n}) {title}"
 
 
 def _entity(special: re.Match[str]) -> str:

@@ -332,9 +332,9 @@ def read_citations(text: str) -> Cited:
     """The answer without the markers that `strip_markers` removes, and what these cite.
 
     It reads `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`, `[[1](url)]`
-    and `[1](url)`. A footnote by name (`[^note]`) has no number; a range of over 100 is read as its two ends.
-    A marker that `strip_markers` leaves is part of the sentence, and cites only as a mention (`according to
-    [1]`); `a[1]` and a line of nothing but markers cite nothing.
+    and the links `[(1)](url)` and `[1](url)`. A footnote by name (`[^note]`) has no number; a range of over
+    100 is read as its two ends. A marker that `strip_markers` leaves is part of the sentence, and cites only
+    as a mention (`according to [1]`); `a[1]` and a line of nothing but markers cite nothing.
     """
     runs = tuple(marks(text))
     removed = tuple(accumulate(run.end - run.start for run in runs))

@@ -45,11 +45,19 @@ _PAGE = re.compile(r"page (\d+)")
 _WIDE_STOP = re.compile(r"[，。；：、！？]")
 _WORDS_AT_ENDS = 4
 
-_MARKERS: dict[CitationStyle, Callable[[int, str], str]] = {
-    "brackets": lambda n, _url: f"[{n}]",
-    "markdown": lambda n, url: f"[[{n}]({url})]",
-    "none": lambda _n, _url: "",
+
+def _linked(n: int, url: str, before: str) -> str:
+    """Not `[[1](url)]`, in which Open WebUI takes `[1]` for a chip of its own; but behind an exclamation mark
+    `[(1)](url)` would be an image."""
+    return f"[[{n}]({url})]" if before.endswith("!") else f"[({n})]({url})"
+
+
+MARKERS: dict[CitationStyle, Callable[[int, str, str], str]] = {
+    "brackets": lambda n, _url, _before: f"[{n}]",
+    "markdown": _linked,
+    "none": lambda _n, _url, _before: "",
 }
+"""By the number, the URL and the text before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +136,7 @@ def annotate(
         own = sorted(((number_of[id_], each) for id_, each in shown.items()), key=lambda pair: pair[0])
         cited = tuple(sorted({n for n, _ in own}))
         for n in cited:
-            marker = _MARKERS[style](n, urls[n])
+            marker = MARKERS[style](n, urls[n], pieces[-1])
             pieces.append(marker)
             spans[n].append((length, length + len(marker)) if marker else (start, end))
             length += len(marker)

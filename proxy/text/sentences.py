@@ -76,8 +76,10 @@ CITATION = re.compile(
     r"|\[\^\w{1,32}\](?![:(])"
     r"|\[(?:citation|cite|source|ref):[ ]?\d{1,3}\](?!\()"
     r"|\[\[[1-9]\d{0,2}\]\((?:[^\s()]|\([^\s()]{0,200}\)){1,2000}+\)\](?!\()"
+    r"|\[\([1-9]\d{0,2}\)\]\((?:[^\s()]|\([^\s()]{0,200}\)){1,2000}+\)"
 )
-"""One citation marker as models write it: `[1]`, `[1, 2]`, `[1-3]`, `【1】`, `[^1]`, `[[1](url)]`."""
+"""One citation marker as models write it, `[1]`, `[1, 2]`, `[1-3]`, `【1】`, `[^1]`, `[[1](url)]`, or as
+Vouch links it: `[(1)](url)`."""
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 _WIDE_END = re.compile(

@@ -39,6 +39,7 @@ def cited(answer: str) -> list[tuple[str, tuple[int, ...]]]:
         ("[^note1]", ()),
         ("[citation:3]", (3,)),
         ("[[5](http://a.b/[6])]", (5,)),
+        ("[(5)](http://a.b/[6])", (5,)),
         ("[5](http://a.b/[6])", (5,)),
         ("[5](http://a.b)[6](http://c.d)", (5, 6)),
     ],

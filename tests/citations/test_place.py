@@ -87,7 +87,7 @@ def test_a_sign_stands_behind_what_failed_and_is_no_part_of_it() -> None:
 def test_markdown_style_links_and_none_leaves_the_text_alone() -> None:
     a = passage("a", url="https://x.example/a_(b) c")
     linked = run("One.", [(0, 4, [a])], "markdown")
-    assert linked.content == "One.[[1](https://x.example/a_%28b%29%20c#:~:text=Text%20of%20a.)]"
+    assert linked.content == "One.[(1)](https://x.example/a_%28b%29%20c#:~:text=Text%20of%20a.)"
     plain = run("One.", [(0, 4, [a])], "none")
     assert plain.content == "One."
     assert plain.references[0].spans == ((0, 4),)
@@ -147,7 +147,9 @@ def test_every_offset_is_right_whatever_is_cited(data: st.DataObject) -> None:
         marks = {span for r in annotated.references for span in r.spans}
         for reference in annotated.references:
             for start, end in reference.spans:
-                assert style == "none" or content[start:end].startswith(("[", f"[[{reference.n}]"))
+                assert style == "none" or content[start:end].startswith(
+                    (f"[{reference.n}]", f"[({reference.n})](")
+                )
                 assert style == "none" or str(reference.n) in content[start:end]
         bare = content
         for start, end in sorted(marks, reverse=True) if style != "none" else ():

@@ -241,7 +241,7 @@ def test_usage_is_the_call_that_wrote_the_text_and_verification_apart(
 
 @pytest.mark.parametrize(
     ("style", "content"),
-    [("none", TRUE), ("markdown", f"{TRUE}[[1](https://vouch.example/corpus/eiffel-tower{OPENS})]")],
+    [("none", TRUE), ("markdown", f"{TRUE}[(1)](https://vouch.example/corpus/eiffel-tower{OPENS})")],
 )
 def test_the_citation_style_is_the_requests_choice(
     client: OpenAI, upstream: Upstream, style: str, content: str
