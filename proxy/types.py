@@ -286,6 +286,7 @@ class Judgement:
     `carrying` are the spans of `Pair.evidence` that match the claim; `missing` are the spans of `Pair.claim`
     that no evidence supports. Both are empty from a checker that does not report them. For a pair with
     `others`, `quote` and `carrying` are meaningless. `reason` is the checker's reasoning, or what failed.
+    `veto` names the rule that overruled the model's verdict; the score stays the model's.
     """
 
     verdict: Verdict
@@ -295,6 +296,7 @@ class Judgement:
     usage: Usage = Usage()
     carrying: tuple[tuple[int, int], ...] = ()
     missing: tuple[tuple[int, int], ...] = ()
+    veto: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import torch
 from proxy.checkers.nli.model import TokenPair, batch_of
 from proxy.checkers.nli.reader import ClaimTooLongError, Window
 from proxy.checkers.nli.weights import Calibration, Loaded
+from proxy.checkers.vetoes import changed_number
 from proxy.model_files import device, dtype_of
 from proxy.text.scripts import language_of
 from proxy.text.words import uncovered, words
@@ -180,6 +181,11 @@ class NLIChecker:
         score = _sigmoid(calibration.scale * decisive.scores.log_odds + calibration.bias)
         quote, carrying = _quoted(pair, decisive.window)
         if score >= calibration.threshold:
+            if number := changed_number(pair.claim, _texts(pair)):
+                reason = f"the evidence has another number than {number}"
+                return Judgement(
+                    Verdict.CONTRADICTED, score, quote, reason, veto="number", missing=_missing(pair)
+                )
             return Judgement(
                 Verdict.SUPPORTED, score, quote, "the evidence entails the claim", carrying=carrying
             )
@@ -228,10 +234,13 @@ def _quoted(pair: Pair, window: Window) -> tuple[tuple[int, int] | None, tuple[t
 
 def _missing(pair: Pair) -> tuple[tuple[int, int], ...]:
     """The content words of the claim that stand nowhere in the evidence or its titles."""
-    texts = [
-        text for page in (Page(pair.evidence, pair.title), *pair.others) for text in (page.text, page.title)
-    ]
-    return _joined(pair.claim, [(word.start, word.end) for word in uncovered(pair.claim, texts)])
+    return _joined(pair.claim, [(word.start, word.end) for word in uncovered(pair.claim, _texts(pair))])
+
+
+def _texts(pair: Pair) -> list[str]:
+    """The evidence with its titles."""
+    pages = (Page(pair.evidence, pair.title), *pair.others)
+    return [text for page in pages for text in (page.text, page.title)]
 
 
 def _joined(text: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
