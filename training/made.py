@@ -2,7 +2,8 @@
 
 - `mismatched`: a claim beside the evidence of another row, which says nothing of it;
 - `misnumbered`: a supported claim with another digit;
-- `copied`: a sentence of the evidence itself, right and with another digit.
+- `copied`: a sentence of the evidence itself, right and with another digit;
+- `renamed`: a sentence of an article that names its subject, right and with the name of another article.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from proxy.text.sentences import sentence_spans
 from proxy.text.words import words
 from training.rows import TrainingRow
 
-Made = Literal["mismatched", "misnumbered", "copied"]
+Made = Literal["mismatched", "misnumbered", "copied", "renamed"]
 
 _NEAREST_OF = 64
 """Other rows among which the nearest evidence is looked for."""
 _SHORTEST, _LONGEST = 24, 400
 """Characters of a sentence that can be a claim; Chinese ones may be a third as short."""
+_SHORTEST_NAME, _LONGEST_NAME = 2, 30
+"""Characters of a title that stands for its subject."""
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _TITLE = re.compile(r"(?:\(meta data\) TITLE|Title):")
@@ -66,10 +69,24 @@ def _copied(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
             yield _as(row, "copied-wrong", "contradicted", claim=wrong)
 
 
+def _renamed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    titles = sorted({row.title for row in rows if _SHORTEST_NAME <= len(row.title) <= _LONGEST_NAME})
+    for row in _first_of_each(rows):
+        naming = [sentence for sentence in _claims_of(row.evidence) if row.title and row.title in sentence]
+        if not naming or len(titles) < 2:
+            continue
+        sentence, other = rng.choice(naming), rng.choice(titles)
+        if other in row.evidence or row.title in other or other in row.title:
+            continue
+        yield _as(row, "named", "supported", claim=sentence)
+        yield _as(row, "renamed", "unsupported", claim=sentence.replace(row.title, other))
+
+
 _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
     "mismatched": _mismatched,
     "misnumbered": _misnumbered,
     "copied": _copied,
+    "renamed": _renamed,
 }
 
 

@@ -90,6 +90,8 @@ _SMALL_PLAN = (
     Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="misnumbered"),
     Source("train/uhgeval_zh.jsonl", _APACHE, 600, start=0.05, made="misnumbered"),
     Source("train/fever_clean.jsonl", _FEVER, 600, start=0.05, made="misnumbered"),
+    Source("corpora/wikipedia_zh.jsonl", "CC BY-SA", 1_800, start=0.05, made="renamed"),
+    Source("corpora/wikipedia_en.jsonl", "CC BY-SA", 500, start=0.05, made="renamed"),
     Source("contrast/zh.jsonl", _OWN, 500, start=0.05, made="copied"),
     Source("dev/citecheck_dev.jsonl", _MIT, start=0.05, made="copied"),
     Source("train/summedits.jsonl", _APACHE, 500, start=0.05, made="copied"),

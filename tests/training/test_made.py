@@ -19,12 +19,13 @@ CLAIMS = (
     "博物馆收藏文物约180万件。",
     "It has 250 trees.",
 )
+TITLES = ("The tower", "The bridge", "博物馆", "The orchard")
 
 
 def rows() -> list[TrainingRow]:
     return [
-        TrainingRow(id=f"r{number}", claim=claim, evidence=text, label="supported")
-        for number, (text, claim) in enumerate(zip(TEXTS, CLAIMS, strict=True))
+        TrainingRow(id=f"r{number}", claim=claim, evidence=text, title=title, label="supported")
+        for number, (text, claim, title) in enumerate(zip(TEXTS, CLAIMS, TITLES, strict=True))
     ]
 
 
@@ -33,7 +34,7 @@ def made(kind: Made, seed: int = 1) -> list[TrainingRow]:
 
 
 def test_the_same_seed_gives_the_same_rows() -> None:
-    for kind in ("mismatched", "misnumbered", "copied"):
+    for kind in ("mismatched", "misnumbered", "copied", "renamed"):
         assert made(kind) == made(kind)
 
 
@@ -61,3 +62,11 @@ def test_a_copied_sentence_is_supported_and_with_another_digit_not() -> None:
     by_label = {row.label: row for row in made("copied")}
     assert by_label["supported"].claim in by_label["supported"].evidence
     assert by_label["contradicted"].claim not in by_label["contradicted"].evidence
+
+
+def test_a_sentence_with_the_name_of_another_article_is_not_supported() -> None:
+    found = made("renamed")
+    assert {row.label for row in found} == {"supported", "unsupported"}
+    for row in found:
+        assert (row.claim in row.evidence) == row.supported
+        assert any(title in row.claim for title in TITLES)
