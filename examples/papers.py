@@ -52,7 +52,7 @@ def refchecker(client: OpenAI, model: str) -> None:
 
 def citecheck(client: OpenAI) -> None:
     body = {
-        "answer": "Lake Baikal is 1,642 metres deep.[1] It is about 25 million years old.[1]",
+        "answer": "Lake Baikal is 1,642 metres deep.[1] Lake Baikal is about 25 million years old.[1]",
         "documents": [{"text": text} for text in PASSAGES.split("\n\n")[1:]],
     }
     report: Any = client.post("/citations/check", body=body, cast_to=object)
