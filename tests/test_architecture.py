@@ -70,6 +70,7 @@ HOMES = (
 )
 
 COMPOSING = {
+    "index_builder.ray_engine",
     "index_builder.readers",
     "proxy.__main__",
     "proxy.cli.compose",
