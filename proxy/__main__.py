@@ -36,13 +36,6 @@ class StoreOption(StrEnum):
     MILVUS = "milvus"
 
 
-class EngineOption(StrEnum):
-    """The values of `--engine`."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
 class DenseOption(StrEnum):
     """The values of `--dense`."""
 
@@ -199,15 +192,6 @@ def index_command(
     collection: Annotated[
         str | None, typer.Option(help="The index's name in Milvus. Default: `vouch`.")
     ] = None,
-    engine: Annotated[
-        EngineOption, typer.Option(help="Where passages are encoded: in this process, or on a Ray cluster.")
-    ] = EngineOption.LOCAL,
-    address: Annotated[
-        str | None, typer.Option(help="With `--engine ray`: the cluster. Default: one on this machine.")
-    ] = None,
-    workers: Annotated[
-        int, typer.Option(min=1, max=10_000, help="With `--engine ray`: how many workers encode.")
-    ] = 2,
 ) -> None:
     """Index documents, or update an index: only passages that changed are encoded again.
 
@@ -223,13 +207,12 @@ def index_command(
     """
     from proxy.cli import index as command
 
-    cluster = command.Cluster(workers, address) if engine == EngineOption.RAY else None
     overrides = _sections(
         index=_given(path=out and str(out), words=words, dense=dense and str(dense)),
         encoder=_given(model=encoder),
         retrieval=_sections(milvus=_given(collection=collection), **_given(store=store and str(store))),
     )
-    command.run(sources, config, overrides, update=update, strict=strict, cluster=cluster)
+    command.run(sources, config, overrides, update=update, strict=strict)
 
 
 @app.command()

@@ -70,7 +70,6 @@ HOMES = (
 )
 
 COMPOSING = {
-    "index_builder.ray_engine",
     "index_builder.readers",
     "proxy.__main__",
     "proxy.cli.compose",

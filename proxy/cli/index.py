@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ from rich.console import Console
 from rich.text import Text
 
 from index_builder.build import Report, build
-from index_builder.ray_engine import encode_with_ray
 from index_builder.sending import send
 from index_builder.sources import STDIN, expand, shortened
 from proxy.cli.compose import make_encoder, use_runtime
@@ -28,14 +25,6 @@ SHOWN = 20
 """Broken documents that are named; the others are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A Ray cluster that encodes: how many workers, and its address; None is one on this machine."""
-
-    workers: int
-    address: str | None = None
-
-
 def run(
     sources: Sequence[str],
     config: Path | None,
@@ -43,7 +32,6 @@ def run(
     *,
     update: bool = False,
     strict: bool = False,
-    cluster: Cluster | None = None,
 ) -> None:
     """Builds, and says what came of it."""
     if update and STDIN in sources:
@@ -51,18 +39,6 @@ def run(
     settings = load(config, overrides)
     expand(sources)  # a wrong path is known before the encoder loads
     encoder = load_encoder(settings)
-    if cluster is not None:
-        with shown() as progress:
-            encode_with_ray(
-                sources,
-                Path(settings.index.path),
-                encoder,
-                partial(make_encoder, settings.encoder),
-                words=settings.index.words,
-                workers=cluster.workers,
-                address=cluster.address,
-                progress=progress,
-            )
     report = build_index(sources, settings, encoder, update=update, strict=strict)
     show(Console(highlight=False, soft_wrap=True), report, settings)
 
