@@ -148,7 +148,7 @@ def test_every_offset_is_right_whatever_is_cited(data: st.DataObject) -> None:
         for reference in annotated.references:
             for start, end in reference.spans:
                 assert style == "none" or content[start:end].startswith(
-                    (f"[{reference.n}]", f"[({reference.n})](")
+                    (f"[{reference.n}]", f"[({reference.n})](", f"[[{reference.n}](")
                 )
                 assert style == "none" or str(reference.n) in content[start:end]
         bare = content
