@@ -41,8 +41,7 @@ FIR = "The town of Fir has 30 mills on 2 rivers."
         ("The town of Fir has 35 mills.", "The town of Fir has mills.", None),
         ("The tower weighs 7,300 tonnes.", "The tower weighs 7300 tonnes.", None),
         ("The tower weighs 7,400 tonnes.", "The tower weighs 7,300 tonnes.", "7,400"),
-        ("这座塔高335米。", "这座塔高330米。", "335"),
-        ("这座塔高约335米。", "这座塔高330米。", None),
+        ("这座塔高335米。", "这座塔高330米。", None),
         ("", "", None),
     ],
 )
