@@ -128,12 +128,12 @@ class AuditLog:
             log.error("audit records are lost (%s): %s", self._path, reason)
 
     def _write(self, line: bytes) -> None:
-        with self._locked():
-            if os.fstat(self._file).st_size + len(line) > self._settings.max_bytes and self._rotate():
-                with self._locked():
+        while True:  # another process may fill the new file first
+            with self._locked():
+                full = os.fstat(self._file).st_size + len(line) > self._settings.max_bytes
+                if not (full and self._rotate()):
                     self._append(line)
-            else:
-                self._append(line)
+                    return
 
     def _append(self, line: bytes) -> None:
         """Writes a line. A file that ends within one, since the disk was full, is given its end first."""
