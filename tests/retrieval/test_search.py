@@ -193,7 +193,7 @@ async def test_the_event_loop_runs_on_and_a_cancelled_search_never_starts(held: 
 
 def test_faiss_searches_with_one_thread_and_leaves_torch_its_own(thread: ThreadPoolExecutor) -> None:
     assert thread.submit(faiss.omp_get_max_threads).result() == 1
-    with ThreadPoolExecutor(1) as plain:  # what a new thread has depends on who called torch.set_num_threads last
+    with ThreadPoolExecutor(1) as plain:  # which has what torch.set_num_threads was last told
         assert thread.submit(torch.get_num_threads).result() == plain.submit(torch.get_num_threads).result()
 
 
