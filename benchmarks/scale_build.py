@@ -30,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -50,7 +50,7 @@ MOST = 100_000_000
 _PER_FILE = 1000
 _CHANGED = 0.01
 _LIMIT = 24 * 3600
-_CHOICES = ("auto", "exact", "ivf", "hnsw")
+_CHOICES: tuple[DenseChoice, ...] = get_args(DenseChoice)
 
 
 @dataclass(frozen=True, slots=True)

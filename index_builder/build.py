@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -40,12 +41,14 @@ from proxy.protocols import Encoder
 from proxy.retrieval.chunks import WindowedEncoder, chunk, count_tokens, passage_tokens
 from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.generation import Generation, new_generation
-from proxy.retrieval.index_files import EXACT, FORMAT, PARTED, DenseIndex, Index, Manifest, Part
+from proxy.retrieval.index_files import EXACT, FORMAT, PARTED, DataFile, DenseIndex, Index, Manifest, Part
 from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
-from proxy.retrieval.vector_index import kind_for, write_vector_index
+from proxy.retrieval.vector_index import cut_for, kind_for, write_vector_index
 from proxy.retrieval.vector_table import VECTOR, VECTORS, StoredVectors
 from proxy.text.sentences import SPLITTER
 from proxy.types import DenseChoice, Document, Passage
+
+log = logging.getLogger(__name__)
 
 Stage = Literal["reading", "encoding", "dense", "indexing", "sending"]
 
@@ -93,7 +96,7 @@ class _Reading:
         self, sources: Sources, words: int, max_tokens: int, strict: bool, progress: Progress
     ) -> None:
         self._sources = sources
-        self._words = words
+        self.words = words
         self.max_tokens = max_tokens
         self._strict = strict
         self._progress = progress
@@ -134,7 +137,7 @@ class _Reading:
 
     def _cut(self, document: Document, key: int, digest: tuple[int, int]) -> Iterator[Passage]:
         count = tokens = 0
-        for passage in chunk(document, words=self._words, max_tokens=self.max_tokens):
+        for passage in chunk(document, words=self.words, max_tokens=self.max_tokens):
             tokens += count_tokens(passage.text)
             count += 1
             yield passage
@@ -165,6 +168,7 @@ def build(
     encoder: WindowedEncoder,
     words: int = 100,
     dense: DenseChoice = "auto",
+    dimensions: int | None = None,
     update: bool = False,
     strict: bool = False,
     progress: Progress = silent,
@@ -182,6 +186,7 @@ def build(
         encoder: the one that will encode the queries.
         words: words per passage, about.
         dense: how vectors will be searched; `auto` decides by their number (see `retrieval.vector_index`).
+        dimensions: how many of a vector's first an index of FAISS searches; None: all.
         update: whether only files that have changed are read, and only what has changed is written
             (see `index_builder.update`).
         strict: whether a document that can't be read ends the build.
@@ -189,18 +194,20 @@ def build(
 
     Raises:
         SourceError: a source does not exist, there is no text in any, or `strict` and a document is broken.
-        ConfigError: `out` can't be written to, or another build does.
+        ConfigError: `out` can't be written to, or another build does; or vectors have fewer `dimensions`.
     """
     start = time.monotonic()
+    cut_for("ivf", dimensions, encoder.dimension)  # a wrong number is known before hours of encoding
     expanded = expand_outside(sources, out)
     # Before they are read, so that what is written meanwhile is read by the next build.
     state = fingerprint(expanded) if settled(expanded) else ""
     reading = _Reading(expanded, words, passage_tokens(encoder), strict, progress)
     with new_generation(out) as generation:
         old = old_index(out)
-        alike = old if old and made_alike(old, encoder, words, reading.max_tokens, dense) else None
+        same = old and made_alike(old, encoder, words, reading.max_tokens, dense, dimensions)
+        alike = old if same else None
         if alike and unchanged(alike, state):
-            return _report_of(alike.manifest, expanded, start)
+            return _report(alike.manifest, expanded, start)
         reading.look_at_files()
         standing = updatable(alike, out) if update else None
         if standing:
@@ -212,66 +219,70 @@ def build(
         written = _Written()
         if count:
             reading.table.write(generation)
-            written = _write_searchable(generation, count, encoder, dense, progress, old, left.parts)
+            asked = _Asked(dense, dimensions)
+            written = _write_searchable(generation, count, encoder, asked, progress, old, left.parts)
         own = generation.seal() if count else {}
         write_files(generation, reading.states)
         if left.parts:
             write_removed(generation, left)
-        shared = generation.seal(own)
-        first = left.parts[0].manifest if left.parts else None
-        added = (Part(generation.folder.name, count, own, written.dense),) if count else ()
-        manifest = Manifest(
-            format=PARTED if first else FORMAT,
-            generation=generation.folder.name,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            encoder=encoder.name,
-            dimension=encoder.dimension,
-            normalised=True,
-            encoded=ENCODED,
-            splitter=SPLITTER,
-            words=words,
-            max_tokens=reading.max_tokens,
-            threshold=first.threshold if first else written.threshold,
-            documents=left.documents + len(reading.table) + reading.without_passages,
-            passages=left.passages + count,
-            broken=reading.broken_count,
-            tokens=left.tokens + reading.table.tokens,
-            files=shared if first else own | shared,
-            dense=first.dense if first else written.dense,
-            sources=state,
-            parts=kept_parts(left.parts) + added if first else (),
-        )
+        written = replace(written, files=own, shared=generation.seal(own))
+        manifest = _manifest(generation, encoder, reading, left, written, state)
         generation.commit(manifest)
-    return Report(
-        documents=manifest.documents,
-        passages=manifest.passages,
-        reused=manifest.passages - count + written.reused,
-        encoded=count - written.reused,
-        tokens=manifest.tokens,
-        ignored=expanded.ignored,
-        broken=tuple(reading.broken),
-        broken_count=reading.broken_count,
-        threshold=manifest.threshold,
-        dense=manifest.dense,
-        seconds=time.monotonic() - start,
-        read=reading.read,
+    return _report(manifest, expanded, start, reading, count - written.reused)
+
+
+def _manifest(
+    generation: Generation,
+    encoder: Encoder,
+    reading: _Reading,
+    left: Left,
+    written: _Written,
+    state: str,
+) -> Manifest:
+    """What a build of sources in that `state` wrote, with the part that an update left as it was."""
+    first = left.parts[0].manifest if left.parts else None
+    name, count = generation.folder.name, reading.table.rows
+    added = (Part(name, count, written.files, written.dense),) if count else ()
+    return Manifest(
+        format=PARTED if first else FORMAT,
+        generation=name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        encoder=encoder.name,
+        dimension=encoder.dimension,
+        normalised=True,
+        encoded=ENCODED,
+        splitter=SPLITTER,
+        words=reading.words,
+        max_tokens=reading.max_tokens,
+        threshold=first.threshold if first else written.threshold,
+        documents=left.documents + len(reading.table) + reading.without_passages,
+        passages=left.passages + count,
+        broken=reading.broken_count,
+        tokens=left.tokens + reading.table.tokens,
+        files=written.shared if first else {**written.files, **written.shared},
+        dense=first.dense if first else written.dense,
+        sources=state,
+        parts=kept_parts(left.parts) + added if first else (),
     )
 
 
-def _report_of(made: Manifest, sources: Sources, start: float) -> Report:
-    """Of an index that a build would only make again."""
+def _report(
+    made: Manifest, sources: Sources, start: float, reading: _Reading | None = None, encoded: int = 0
+) -> Report:
+    """Of the index that is there now; without `reading` it was not built, but is as a build would make it."""
     return Report(
         documents=made.documents,
         passages=made.passages,
-        reused=made.passages,
-        encoded=0,
+        reused=made.passages - encoded,
+        encoded=encoded,
         tokens=made.tokens,
         ignored=sources.ignored,
-        broken=(),
-        broken_count=0,
+        broken=tuple(reading.broken) if reading else (),
+        broken_count=made.broken,
         threshold=made.threshold,
         dense=made.dense,
         seconds=time.monotonic() - start,
+        read=reading.read if reading else 0,
     )
 
 
@@ -284,20 +295,30 @@ def _nothing(sources: Sequence[str], reading: _Reading) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """How vectors shall be searched."""
+
+    dense: DenseChoice
+    dimensions: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Written:
-    """Of the passages that a build wrote: how many vectors were taken over, the threshold, and how they are
-    searched."""
+    """Of the passages that a build wrote: how many vectors were taken over, the threshold, how they are
+    searched, and in which files they are. `shared` are the files of all parts."""
 
     reused: int = 0
     threshold: float = 0.0
     dense: DenseIndex = EXACT
+    files: Mapping[str, DataFile] = field(default_factory=dict)
+    shared: Mapping[str, DataFile] = field(default_factory=dict)
 
 
 def _write_searchable(
     generation: Generation,
     count: int,
     encoder: Encoder,
-    dense: DenseChoice,
+    asked: _Asked,
     progress: Progress,
     old: Index | None,
     others: Sequence[Index] = (),
@@ -309,7 +330,10 @@ def _write_searchable(
         known = [*(old_vectors(old, encoder) if old else ()), journal.old]
         reused = write_vectors(generation, _stored(generation), encoder, known, advance, journal)
     vectors = StoredVectors(generation.file(VECTORS), count, encoder.dimension)
-    kind = kind_for("auto" if others else dense, count)
+    kind = kind_for("auto" if others else asked.dense, count)
+    cut = cut_for(kind, asked.dimensions, encoder.dimension)
+    if kind == "exact" and asked.dimensions and not others:
+        log.warning("All vectors are scanned whole, and index.dimensions is not used: see --dense")
     threshold, claims = 0.0, np.empty((0, encoder.dimension), VECTOR)
     if kind != "exact" or not others:
         rows = sample_rows(count)
@@ -317,7 +341,7 @@ def _write_searchable(
         claims = sample_claims(sample, encoder)
         threshold = threshold_of(sample, vectors.take(np.array(rows)), claims)
     advance = partial(progress, "dense", total=count)
-    searched = write_vector_index(generation, vectors, claims, kind, advance)
+    searched = write_vector_index(generation, vectors, claims, kind, advance, cut)
     earlier = [Earlier.of(part) for part in others]
     write_postings(generation, _with_progress(generation, count, progress), earlier)
     return _Written(reused, threshold, searched)

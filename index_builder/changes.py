@@ -16,7 +16,7 @@ from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
 from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.index_files import MANIFEST, Index, open_index
-from proxy.retrieval.vector_index import kind_for
+from proxy.retrieval.vector_index import cut_for, kind_for
 from proxy.text.sentences import SPLITTER
 from proxy.types import DenseChoice
 
@@ -119,13 +119,16 @@ def old_index(out: Path) -> Index | None:
         return None
 
 
-def made_alike(index: Index, encoder: Encoder, words: int, max_tokens: int, dense: DenseChoice) -> bool:
+def made_alike(
+    index: Index, encoder: Encoder, words: int, max_tokens: int, dense: DenseChoice, dimensions: int | None
+) -> bool:
     """Whether an index was made with these settings, as a build would use them."""
     made = index.manifest
+    kind = kind_for(dense, index.parts()[0].manifest.passages)
     return (
         (made.encoder, made.dimension, made.encoded) == (encoder.name, encoder.dimension, ENCODED)
         and (made.splitter, made.words, made.max_tokens) == (SPLITTER, words, max_tokens)
-        and made.dense.kind == kind_for(dense, index.parts()[0].manifest.passages)
+        and (made.dense.kind, made.dense.dimensions) == (kind, cut_for(kind, dimensions, encoder.dimension))
     )
 
 

@@ -51,16 +51,16 @@ class OldVectors:
     def __init__(self, digests: Digests, vectors: VectorRows) -> None:
         keys = _keys(digests)
         self._order = np.argsort(keys, kind="stable")
-        self._keys = keys[self._order]
+        self.keys = keys[self._order]
         self._digests = digests
         self.vectors = vectors
 
     def rows(self, digests: Digests) -> NDArray[np.int64]:
         """The rows of these texts' vectors, -1 for those of texts that were not encoded."""
-        if not len(self._keys):
+        if not len(self.keys):
             return np.full(len(digests), -1, np.int64)
         # Of texts that share the first half of their digests only one is found: the other is encoded again.
-        places = np.minimum(np.searchsorted(self._keys, _keys(digests)), len(self._keys) - 1)
+        places = np.minimum(np.searchsorted(self.keys, _keys(digests)), len(self.keys) - 1)
         rows = self._order[places]
         same = (self._digests[rows] == digests).all(axis=1)
         found: NDArray[np.int64] = np.where(same, rows, -1)
@@ -117,7 +117,7 @@ def write_vectors(
         stream = iter(passages)
         while block := list(islice(stream, _BLOCK)):
             texts = [encoded_text(passage) for passage in block]
-            keys = np.frombuffer(b"".join(map(_digest, texts)), "u1").reshape(-1, DIGEST_BYTES)
+            keys = digests_of(texts)
             found, new = _known(keys, encoder.dimension, old)
             if len(new):
                 found[new] = encoder.encode([texts[row] for row in new])
@@ -129,6 +129,11 @@ def write_vectors(
             done += len(block)
             progress(done)
     return reused
+
+
+def digests_of(texts: Iterable[str]) -> Digests:
+    """Shape (texts, 16)."""
+    return np.frombuffer(b"".join(map(_digest, texts)), "u1").reshape(-1, DIGEST_BYTES)
 
 
 def _digest(text: str) -> bytes:

@@ -36,6 +36,13 @@ class StoreOption(StrEnum):
     MILVUS = "milvus"
 
 
+class EngineOption(StrEnum):
+    """The values of `--engine`."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 class DenseOption(StrEnum):
     """The values of `--dense`."""
 
@@ -43,6 +50,8 @@ class DenseOption(StrEnum):
     EXACT = "exact"
     IVF = "ivf"
     HNSW = "hnsw"
+    SQ8 = "sq8"
+    FP16 = "fp16"
 
 
 class ScopeChoice(StrEnum):
@@ -174,6 +183,13 @@ def index_command(
             "exact up to 100,000 passages, else ivf."
         ),
     ] = None,
+    dimensions: Annotated[
+        int | None,
+        typer.Option(
+            help="Cut the vectors that an index of FAISS searches to their first dimensions (Matryoshka); "
+            "what it finds is ranked again by whole vectors. Default: no cut."
+        ),
+    ] = None,
     update: Annotated[
         bool,
         typer.Option(
@@ -192,6 +208,17 @@ def index_command(
     collection: Annotated[
         str | None, typer.Option(help="The index's name in Milvus. Default: `vouch`.")
     ] = None,
+    engine: Annotated[
+        EngineOption, typer.Option(help="Where passages are encoded: in this process, or on a Ray cluster.")
+    ] = EngineOption.LOCAL,
+    address: Annotated[
+        str | None,
+        typer.Option(help="With `--engine ray`: HOST:PORT or `auto`. Default: a cluster on this machine."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=10_000, help="With `--engine ray`: how many workers encode. Default: 2."),
+    ] = None,
 ) -> None:
     """Index documents, or update an index: only passages that changed are encoded again.
 
@@ -205,14 +232,18 @@ def index_command(
 
     - `vouch index docs/ --out index --update`
     """
+    from index_builder.ray_engine import Cluster
     from proxy.cli import index as command
 
     overrides = _sections(
-        index=_given(path=out and str(out), words=words, dense=dense and str(dense)),
+        index=_given(path=out and str(out), words=words, dense=dense and str(dense), dimensions=dimensions),
         encoder=_given(model=encoder),
         retrieval=_sections(milvus=_given(collection=collection), **_given(store=store and str(store))),
     )
-    command.run(sources, config, overrides, update=update, strict=strict)
+    if engine != EngineOption.RAY and (address or workers):
+        raise RequestError("--address and --workers are of a Ray cluster: add --engine ray.")
+    cluster = Cluster(workers or 2, address) if engine == EngineOption.RAY else None
+    command.run(sources, config, overrides, update=update, strict=strict, cluster=cluster)
 
 
 @app.command()

@@ -52,7 +52,7 @@ MAY_NOT = {
 
 HEAVY = set(
     "torch sentence_transformers transformers faiss bm25s litellm aiohttp nltk openai opentelemetry "
-    "pymilvus".split()
+    "pymilvus ray".split()
 )
 """Where each may be imported; the command line's own module imports none of them."""
 HOMES = (
@@ -70,6 +70,7 @@ HOMES = (
 )
 
 COMPOSING = {
+    "index_builder.ray_engine",
     "index_builder.readers",
     "proxy.__main__",
     "proxy.cli.compose",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from rich.console import Console
 from rich.text import Text
 
 from index_builder.build import Report, build
+from index_builder.ray_engine import Cluster, encode_with_ray
 from index_builder.sending import send
 from index_builder.sources import STDIN, expand, shortened
 from proxy.cli.compose import make_encoder, use_runtime
 from proxy.cli.progress import shown
 from proxy.config.load import load
 from proxy.config.settings import Settings
-from proxy.errors import SourceError
+from proxy.errors import RequestError, SourceError
 from proxy.retrieval.chunks import WindowedEncoder
 from proxy.retrieval.milvus.milvus_search import milvus_place
 
@@ -32,13 +34,27 @@ def run(
     *,
     update: bool = False,
     strict: bool = False,
+    cluster: Cluster | None = None,
 ) -> None:
-    """Builds, and says what came of it."""
+    """Builds, and says what came of it. With a `cluster` the passages are encoded there before."""
     if update and STDIN in sources:
         raise SourceError("Standard input has no date of change, so --update needs files or folders.")
+    if update and cluster:
+        raise RequestError("--update reads only what has changed, here: leave --engine ray out.")
     settings = load(config, overrides)
     expand(sources)  # a wrong path is known before the encoder loads
     encoder = load_encoder(settings)
+    if cluster is not None:
+        with shown() as progress:
+            encode_with_ray(
+                sources,
+                Path(settings.index.path),
+                encoder,
+                partial(make_encoder, settings.encoder),
+                cluster,
+                words=settings.index.words,
+                progress=progress,
+            )
     report = build_index(sources, settings, encoder, update=update, strict=strict)
     show(Console(highlight=False, soft_wrap=True), report, settings)
 
@@ -73,6 +89,7 @@ def build_index(
                 words=settings.index.words,
                 # What Milvus searches needs no other index.
                 dense="exact" if in_milvus and settings.index.dense == "auto" else settings.index.dense,
+                dimensions=settings.index.dimensions,
                 update=update,
                 strict=strict,
                 progress=progress,
@@ -105,8 +122,9 @@ def show(console: Console, report: Report, settings: Settings) -> None:
         were = "was" if report.read == 1 else "were"
         console.print(f"Of the documents {report.read:,} {were} read, those of files that had changed")
     if report.dense.kind != "exact":
+        cut = f" in their first {report.dense.dimensions} dimensions" if report.dense.dimensions else ""
         console.print(
-            f"Vectors are searched by {report.dense.kind}, which found "
+            f"Vectors are searched by {report.dense.kind}{cut}, which found "
             f"{100 * report.dense.recall:.1f}% of the first ten passages of an exact scan"
         )
     console.print(f"The index is at {settings.index.path}")

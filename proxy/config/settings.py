@@ -189,6 +189,16 @@ class Index(Section):
     watch: float = Field(5.0, ge=0)
     words: int = Field(100, ge=20, le=1000)
     dense: DenseChoice = "auto"
+    dimensions: int | None = Field(None, ge=8, le=65_536)
+
+    @model_validator(mode="after")
+    def _cut_is_searched(self) -> Self:
+        if self.dimensions and self.dense == "exact":
+            raise ValueError(
+                "`dimensions` is of no use to an exact scan, which reads whole vectors: "
+                "set `dense` to ivf, hnsw, sq8 or fp16"
+            )
+        return self
 
 
 IndexName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -22,6 +24,7 @@ from proxy.retrieval.vector_index import ExactScan, VectorIndex, open_vector_ind
 from proxy.retrieval.vector_table import HeldVectors, VectorRows, open_vectors
 from proxy.types import Evidence, Passage, RetrievalMode
 
+_LONGEST_KEPT = 4_000
 _BLOCK = 32
 """Passages encoded in one call: between two calls the queries of other requests get their turn."""
 
@@ -66,9 +69,10 @@ class Corpus:
 
     def retriever(
         self, encoder: Encoder, mode: RetrievalMode, *, thread: Executor, threshold: float | None = None
-    ) -> RankingRetriever:
-        """See `retriever`."""
-        return retriever(self, encoder, mode, thread=thread, threshold=threshold)
+    ) -> Retriever:
+        """See `retriever`. What was found lately is kept: an index never changes, a new one is another
+        corpus."""
+        return CachedRetriever(retriever(self, encoder, mode, thread=thread, threshold=threshold))
 
 
 def open_corpus(index: Index) -> Corpus:
@@ -121,6 +125,17 @@ def _use_one_thread() -> None:
     faiss.omp_set_num_threads(1)
 
 
+@contextmanager
+def searching(what: str) -> Iterator[None]:
+    """Whatever goes wrong in the search of `what` is a `RetrievalError`, its cause attached."""
+    try:
+        yield
+    except RetrievalError:
+        raise
+    except Exception as error:
+        raise RetrievalError(f"{what} can't be searched: {type(error).__name__}: {error}") from error
+
+
 class RankingRetriever:
     """A ranking as a `protocols.Retriever`.
 
@@ -141,19 +156,51 @@ class RankingRetriever:
         """
         if not queries or k < 1:
             return [()] * len(queries)
-        loop = asyncio.get_running_loop()
-        try:
+        with searching("The corpus"):
+            loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._thread, self._search, tuple(queries), k)
-        except RetrievalError:
-            raise
-        except Exception as error:
-            raise RetrievalError(f"The corpus can't be searched: {type(error).__name__}: {error}") from error
 
     def _search(self, queries: Sequence[str], k: int) -> list[tuple[Evidence, ...]]:
         return [
             tuple(Evidence(self._passages.passage(hit.row), hit.cosine, bm25=hit.bm25) for hit in hits)
             for hits in self._ranking.rank(queries, k)
         ]
+
+
+class CachedRetriever:
+    """Keeps what was found for the queries that were searched last, over one index. Implements
+    `protocols.Retriever`; for one event loop.
+
+    Args:
+        inner: searches for what is not kept.
+        most: passages that are kept, of however many queries. Those of queries over `_LONGEST_KEPT`
+            characters are not.
+    """
+
+    def __init__(self, inner: Retriever, most: int = 10_000) -> None:
+        self._inner = inner
+        self._most = most
+        self._passages = 0
+        self._kept: OrderedDict[tuple[str, int], tuple[Evidence, ...]] = OrderedDict()
+
+    async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+        """What the retriever itself finds; a failure is not kept. Raises what it raises."""
+        found: dict[str, tuple[Evidence, ...]] = {}
+        for query in queries:
+            if (query, k) in self._kept:
+                self._kept.move_to_end((query, k))
+                found[query] = self._kept[query, k]
+        missing = [query for query in dict.fromkeys(queries) if query not in found]
+        if missing:
+            found |= zip(missing, await self._inner.search(missing, k), strict=True)
+        for query in missing:
+            if len(query) <= _LONGEST_KEPT and (query, k) not in self._kept:  # another search may have ended
+                self._kept[query, k] = found[query]
+                self._passages += max(1, len(found[query]))
+        while self._passages > self._most:
+            _, dropped = self._kept.popitem(last=False)
+            self._passages -= max(1, len(dropped))
+        return [found[query] for query in queries]
 
 
 def retriever(

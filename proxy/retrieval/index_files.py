@@ -57,13 +57,14 @@ class DenseIndex:
     `effort` is how many lists of an `ivf` are probed, or how many nodes a search of an `hnsw` keeps;
     `candidates` are how many of the found are ranked again by their exact cosines. Both are 0 for an exact
     scan. `recall` is the share of the exact scan's first ten passages that were found so,
-    measured when the index was built.
+    measured when the index was built. `dimensions` is how many of a vector's first are searched; 0: all.
     """
 
     kind: DenseKind = "exact"
     effort: int = 0
     candidates: int = 0
     recall: float = 1.0
+    dimensions: int = 0
 
 
 EXACT = DenseIndex()
@@ -82,28 +83,22 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What an index is. The precision that the encoder computed in is no part of that.
+class Made:
+    """How the passages of an index were made, and how many there are, wherever they are kept. The precision
+    that the encoder computed in is no part of that.
 
     `splitter` (see `text.sentences.SPLITTER`), `words` and `max_tokens` decide where passages end, and with
     the documents what their ids are. `encoder` and `encoded` (which fields of a passage the encoder saw)
-    decide what the vectors are; rows have length `dimension` and Euclidean norm 1.
+    decide what the vectors are; they have `dimension` numbers and Euclidean norm 1.
     `threshold` is the cosine that 99% of random pairs of passages of different documents stay under.
     `tokens` are those of all passages by cl100k_base. `broken` documents were skipped. `created` is ISO
-    8601 in UTC. `files` are named relative to the folder `generation`. A manifest without `dense` is of an
-    exact scan. `sources` tells whether the files that were indexed have changed (`index_builder.changes`);
-    empty where that is not known.
-
-    `parts` are those of an index that has been updated, the largest first; then `files` are only those that
-    all parts share, `passages` are those that are not removed, and `dense` is that of the first part.
+    8601 in UTC.
     """
 
-    format: int
     generation: str
     created: str
     encoder: str
     dimension: int
-    normalised: bool
     encoded: EncodedText
     splitter: str
     words: int
@@ -113,6 +108,22 @@ class Manifest:
     passages: int
     broken: int
     tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest(Made):
+    """What an index in a folder is.
+
+    `files` are named relative to the folder `generation`. A manifest without `dense` is of an exact scan.
+    `sources` tells whether the files that were indexed have changed (`index_builder.changes`); empty where
+    that is not known.
+
+    `parts` are those of an index that has been updated, the largest first; then `files` are only those that
+    all parts share, `passages` are those that are not removed, and `dense` is that of the first part.
+    """
+
+    format: int
+    normalised: bool
     files: Mapping[str, DataFile]
     dense: DenseIndex = EXACT
     sources: str = ""

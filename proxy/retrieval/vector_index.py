@@ -2,16 +2,18 @@
 
 Up to `EXACT_MOST` passages every vector is read for every query: exact, and quick enough. Above it a scan
 grows too slow, and FAISS narrows the corpus down: an inverted file over one-bit codes (IVF with RaBitQ; Gao
-and Long, SIGMOD 2024), or a graph over one-byte codes (HNSW; Malkov and Yashunin, 2018). What either finds is
-ranked again by the exact cosines from the mapped file of vectors, so that scores and thresholds mean the same
-for every kind.
+and Long, SIGMOD 2024), or a graph over one-byte codes (HNSW; Malkov and Yashunin, 2018). Two kinds scan all
+passages too, but as codes of one or two bytes per dimension (SQ8, fp16). What any of them finds is ranked
+again by the exact cosines from the mapped file of vectors, so that scores and thresholds mean the same for
+every kind. So they do if only the first dimensions are searched, which models that were trained for it put
+most into (Matryoshka representation learning; Kusupati et al., NeurIPS 2022).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +21,7 @@ from typing import Any, Protocol
 import faiss
 import numpy as np
 
-from proxy.errors import BrokenIndexError
+from proxy.errors import BrokenIndexError, ConfigError
 from proxy.retrieval.generation import Generation
 from proxy.retrieval.index_files import DenseIndex, Index
 from proxy.retrieval.vector_table import Rows, VectorTable
@@ -153,18 +155,39 @@ def _make_hnsw(_passages: int, dimension: int) -> Any:
     return graph
 
 
+def _make_sq8(_passages: int, dimension: int) -> Any:
+    return faiss.IndexScalarQuantizer(dimension, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_L2)
+
+
+def _make_fp16(_passages: int, dimension: int) -> Any:
+    return faiss.IndexScalarQuantizer(dimension, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_L2)
+
+
+def _inner(index: Any, kind: type[Any]) -> Any:
+    """The index behind what turns or cuts vectors. Raises `TypeError` if it is of another kind."""
+    found = faiss.downcast_index(index.index) if isinstance(index, faiss.IndexPreTransform) else index
+    if not isinstance(found, kind):
+        raise TypeError(f"{type(found).__name__} instead of {kind.__name__}")
+    return found
+
+
 def _probe(index: Any, effort: int) -> None:
-    faiss.extract_index_ivf(index).nprobe = effort
+    _inner(index, faiss.IndexIVFRaBitQ).nprobe = effort
 
 
 def _explore(index: Any, effort: int) -> None:
-    graph: Any = faiss.downcast_index(index)
-    graph.hnsw.efSearch = effort
+    _inner(index, faiss.IndexHNSW).hnsw.efSearch = effort
+
+
+def _scan(index: Any, _effort: int) -> None:
+    _inner(index, faiss.IndexScalarQuantizer)
 
 
 _KINDS: dict[DenseKind, _Kind] = {
     "ivf": _Kind(_make_ivf, _probe, (8, 16, 32, 64, 128, 256, 512, 1024), 2),
     "hnsw": _Kind(_make_hnsw, _explore, (128, 256, 512, 1024), 5),
+    "sq8": _Kind(_make_sq8, _scan, (1,), 1),
+    "fp16": _Kind(_make_fp16, _scan, (1,), 1),
 }
 
 
@@ -175,19 +198,54 @@ def kind_for(choice: DenseChoice, passages: int) -> DenseKind:
     return "exact" if passages <= EXACT_MOST else "ivf"
 
 
-def make_index(kind: DenseKind, vectors: Vectors, progress: Callable[[int], None]) -> Any:
-    """A FAISS index over `vectors`, trained on a sample of them, block by block. In memory are the sample,
-    one block and the codes: at 384 dimensions 70 bytes per passage for `ivf`, 670 for `hnsw`.
+def cut_for(kind: DenseKind, dimensions: int | None, dimension: int) -> int:
+    """How many dimensions are searched where so many of `dimension` are wanted; 0: all, as by an exact scan.
 
-    Squared Euclidean distance ranks unit vectors as the cosine does.
+    Raises:
+        ConfigError: vectors have fewer.
+    """
+    if dimensions is None or kind == "exact" or dimensions == dimension:
+        return 0
+    if dimensions > dimension:
+        raise ConfigError(
+            f"index.dimensions is {dimensions}, and the encoder's vectors have {dimension}.",
+            param="index.dimensions",
+        )
+    return dimensions
+
+
+def make_index(
+    kind: DenseKind, vectors: Vectors, progress: Callable[[int], None], dimensions: int = 0
+) -> Any:
+    """A FAISS index over `vectors`, or over their first `dimensions`, trained on a sample of them, block by
+    block. In memory are the sample, one block and the codes: at 384 dimensions 70 bytes per passage for
+    `ivf`, 670 for `hnsw`, 384 for `sq8`, 768 for `fp16`.
+
+    Squared Euclidean distance ranks unit vectors as the cosine does; what is cut is made unit again.
     """
     passages, dimension = vectors.shape
-    index = _KINDS[kind].make(passages, dimension)
+    index = _KINDS[kind].make(passages, dimensions or dimension)
+    if dimensions:
+        index = _cutting(index, dimension, dimensions)
     index.train(_sample(vectors))
     for start in range(0, passages, _BLOCK):
         block = np.ascontiguousarray(vectors[start : start + _BLOCK])
         index.add(block)
         progress(start + len(block))
+    return index
+
+
+def _cutting(index: Any, dimension: int, dimensions: int) -> Any:
+    """An index of vectors of `dimensions` as one of whole vectors, of which it sees the first, unit again."""
+    if not isinstance(index, faiss.IndexPreTransform):
+        inner, index = index, faiss.IndexPreTransform(index)
+        inner.this.disown()
+        index.own_fields = True
+    remap: Any = faiss.RemapDimensionsTransform
+    steps: list[Any] = [faiss.NormalizationTransform(dimensions, 2.0), remap(dimension, dimensions, False)]
+    for step in steps:
+        index.prepend_transform(step)
+        step.this.disown()  # the index frees it, as all that it is made of
     return index
 
 
@@ -206,6 +264,7 @@ def write_vector_index(
     queries: Vectors,
     kind: DenseKind,
     progress: Callable[[int], None],
+    dimensions: int = 0,
 ) -> DenseIndex:
     """Writes the dense half of an index that is being built, and measures how hard it must search.
 
@@ -215,21 +274,23 @@ def write_vector_index(
         queries: shape (queries, dimension), alike those that will be searched for.
         kind: what is built.
         progress: called with the number of vectors that are done.
+        dimensions: how many of the vectors' first are searched; 0: all.
 
     Raises:
         OSError: the file can't be written.
     """
     if kind == "exact":
         return DenseIndex()
-    index = make_index(kind, vectors.array, progress)
-    searched = _tune(kind, index, vectors, queries)
+    index = make_index(kind, vectors.array, progress, dimensions)
+    searched = replace(_tune(kind, index, vectors, queries), dimensions=dimensions)
     if searched.recall < RECALL:
         log.warning(
             "A search with the dense index %s finds %.1f%% of what an exact scan finds, and %.0f%% were "
-            "wanted. Another kind may find more: --dense hnsw, --dense ivf, or --dense exact.",
+            "wanted. Another kind%s may find more: --dense hnsw, --dense ivf, or --dense exact.",
             kind,
             100 * searched.recall,
             100 * RECALL,
+            " or more --dimensions" if dimensions else "",
         )
     path = generation.file(DENSE)
     try:
@@ -287,7 +348,7 @@ def open_vector_index(index: Index, vectors: VectorTable) -> VectorIndex:
         raise BrokenIndexError(f"{path} is of other vectors than those of this index.")
     try:
         _KINDS[dense.kind].set_effort(searchable, dense.effort)
-    except (RuntimeError, AttributeError) as error:
+    except TypeError as error:
         raise BrokenIndexError(f"{path} holds no dense index of the kind {dense.kind}.") from error
     return RefinedSearch(searchable, vectors, dense.candidates)
 

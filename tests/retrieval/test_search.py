@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from proxy.errors import RetrievalError
 from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
+from proxy.retrieval.corpus import CachedRetriever
 from proxy.retrieval.index_files import open_index
 from proxy.retrieval.lexical import postings_of, tokens
 from proxy.retrieval.rankings import DenseRanking, Hit, HybridRanking, LexicalRanking
@@ -68,6 +69,37 @@ async def test_the_passage_that_says_it_comes_first(
     assert [hits[0].passage.document_id for hits in evidence] == ["d3", "d2"]
     assert all(1 <= len(hits) <= 2 for hits in evidence)
     assert all((each.score > 0.5) == (mode != "lexical") for each in (evidence[0][0], evidence[1][0]))
+
+
+async def test_what_was_found_lately_is_kept_within_a_bound(
+    corpus: Corpus, thread: ThreadPoolExecutor
+) -> None:
+    encoder = HashingEncoder(dimension=packaged_encoder().dimension)
+    search = corpus.retriever(encoder, "dense", thread=thread, threshold=-1)
+    first = await search.search(["a whale", "a giraffe", "a whale"], 2)
+    assert first[0] == first[2] != first[1]
+    assert list(await search.search(["a giraffe", "a whale"], 2)) == [first[1], first[0]]
+    assert encoder.encoded == ["a whale", "a giraffe"], "each was searched once"
+    await search.search(["a whale"], 3)
+    long = "a whale " * 1000
+    await search.search([long], 2)
+    await search.search([long], 2)
+    assert encoder.encoded[2:] == ["a whale", long, long]
+    bounded = CachedRetriever(retriever(corpus, encoder, "dense", thread=thread, threshold=-1), most=4)
+    asked = len(encoder.encoded)
+    for query in ("one", "two", "one", "three", "one", "two"):  # two passages each
+        await bounded.search([query], 2)
+    assert encoder.encoded[asked:] == ["one", "two", "three", "two"], "the one asked for last stays"
+
+
+async def test_a_search_that_failed_is_not_kept(corpus: Corpus, thread: ThreadPoolExecutor) -> None:
+    inner = retriever(corpus, packaged_encoder(), "dense", thread=thread, threshold=-1)
+    broken = retriever(corpus, HashingEncoder(), "dense", thread=thread)  # of another dimension
+    search = CachedRetriever(broken)
+    with pytest.raises(RetrievalError):
+        await search.search(["a whale"], 2)
+    search._inner = inner
+    assert await search.search(["a whale"], 2) == await inner.search(["a whale"], 2)
 
 
 async def test_hybrid_gives_the_cosine_of_what_only_words_found(

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from index_builder.build import build
+from proxy.__main__ import app
 from proxy.cli.compose import load_library
 from proxy.config.settings import Settings
-from proxy.errors import BrokenIndexError
+from proxy.errors import BrokenIndexError, ConfigError
 from proxy.retrieval import Corpus, open_corpus, retriever, search_thread
 from proxy.retrieval.generation import Generation
 from proxy.retrieval.index_files import DenseIndex, checksum, open_index
@@ -39,7 +40,7 @@ from tests.packaged import packaged_encoder
 from tests.serving import serving, settings_for
 
 DATA = Path(__file__).parents[2] / "../shared/data"
-KINDS: list[DenseKind] = ["ivf", "hnsw"]
+KINDS: list[DenseKind] = ["ivf", "hnsw", "sq8", "fp16"]
 TOPICS = ["harbour", "glacier", "violin", "orchard", "satellite", "cathedral", "volcano", "marathon"]
 TEXTS = [
     f"The {TOPICS[number % 8]} number {number} was described in {1500 + number} by author {number % 37}."
@@ -135,6 +136,7 @@ def test_the_manifest_names_the_kind_and_what_it_finds(indexes: dict[str, Path])
         "effort": 0,
         "candidates": 0,
         "recall": 1.0,
+        "dimensions": 0,
     }
     assert "dense.faiss" not in manifest_of(indexes["exact"])["files"]
     for kind in KINDS:
@@ -235,7 +237,7 @@ def test_a_manifest_with_a_wrong_kind_or_effort(path: Path, change: dict[str, An
 
 def test_a_file_of_another_kind_or_of_other_vectors_is_refused(path: Path) -> None:
     manifest = manifest_of(path)
-    other = "hnsw" if manifest["dense"]["kind"] == "ivf" else "ivf"
+    other = {"ivf": "hnsw", "hnsw": "sq8", "sq8": "ivf", "fp16": "ivf"}[manifest["dense"]["kind"]]
     index = open_index(path)
     [file] = path.glob("generation-*/dense.faiss")
     kind = manifest["dense"]["kind"]
@@ -269,7 +271,7 @@ def test_recall_that_is_not_reached_is_said(
     assert "of what an exact scan finds" in caplog.text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["ivf", "hnsw"])
 def test_a_user_chooses_the_kind_and_searches_over_http(kind: str, tmp_path: Path) -> None:
     """`vouch index --dense`, then `/v1/search`, with the packaged encoder."""
     write_source(tmp_path / "animals.jsonl", [*ANIMALS, *TEXTS[:60]])
@@ -288,6 +290,54 @@ def test_a_user_chooses_the_kind_and_searches_over_http(kind: str, tmp_path: Pat
                 assert (first["document_id"], "dense" in first["found_by"]) == ("d3", True)
     finally:
         library.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cut_vectors_are_searched_and_ranked_again_by_whole_ones(kind: DenseKind, tmp_path: Path) -> None:
+    vectors, queries = clustered(3000), clustered(200)
+    for dimensions in (64, 16):
+        made = write_vector_index(
+            Generation(tmp_path, tmp_path), HeldVectors(vectors), queries, kind, nothing, dimensions
+        )
+        search = RefinedSearch(make_index(kind, vectors, nothing, dimensions), HeldVectors(vectors), 800)
+        cosines, rows = search.nearest(queries, 10)
+        assert np.allclose(cosines, np.einsum("qd,qkd->qk", queries, vectors[rows]), atol=1e-5)
+        assert (made.kind, made.dimensions) == (kind, dimensions)
+        exact, _ = ExactScan(vectors).nearest(queries, 10)
+        assert made.recall >= recall_of(cosines, exact) - 0.15
+    assert made.recall < 1, "a sixth of the dimensions does not find all"
+
+
+def test_a_user_cuts_vectors_and_reads_what_that_finds(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_source(tmp_path / "animals.jsonl", [*ANIMALS, *TEXTS[:20]])
+
+    def index(*options: str) -> str:
+        app(["index", "animals.jsonl", "--out", "index", *options], standalone_mode=False)
+        return capsys.readouterr().out
+
+    said = index("--dense", "sq8", "--dimensions", "128")
+    assert "searched by sq8 in their first 128 dimensions, which found " in said
+    dense = manifest_of(tmp_path / "index")["dense"]
+    assert f"{100 * dense['recall']:.1f}% of the first ten passages of an exact scan" in said
+    monkeypatch.setenv("VOUCH_INDEX__DENSE", "fp16")
+    monkeypatch.setenv("VOUCH_INDEX__DIMENSIONS", "96")
+    said = index()
+    assert "0 encoded" in said
+    assert "by fp16 in their first 96 dimensions" in said
+    with pytest.raises(ConfigError, match=r"index\.dimensions is 385, and the encoder's vectors have 384"):
+        index("--dimensions", "385")
+    with pytest.raises(ConfigError, match="an exact scan, which reads whole vectors"):
+        index("--dense", "exact")
+    monkeypatch.setenv("VOUCH_INDEX__DENSE", "auto")
+    index()
+    assert "index.dimensions is not used" in caplog.text
+    assert manifest_of(tmp_path / "index")["dense"]["kind"] == "exact"
 
 
 def test_a_wrong_kind_is_one_clear_line(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from proxy.errors import BrokenIndexError, RetrievalError, SourceError
 from proxy.protocols import Encoder
-from proxy.retrieval.index_files import Manifest
+from proxy.retrieval.index_files import Made, Manifest
 from proxy.retrieval.lexical import tokens
 from proxy.retrieval.milvus.connection import ADMIN_TIMEOUT, Connection, RefusedError
 from proxy.retrieval.vector_table import VectorRows
@@ -43,25 +43,12 @@ NO_WORD = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class StoredIndex:
+class StoredIndex(Made):
     """What Milvus holds of an index. `ranks_words`: with words, and so with BM25 in the server; without them
-    the folder of the index is needed beside it. The rest is as in `index_files.Manifest`."""
+    the folder of the index is needed beside it."""
 
     collection: str
     ranks_words: bool
-    generation: str
-    created: str
-    encoder: str
-    dimension: int
-    encoded: str
-    splitter: str
-    words: int
-    max_tokens: int
-    threshold: float
-    documents: int
-    passages: int
-    broken: int
-    tokens: int
 
     def require(self, encoder: Encoder) -> None:
         """Raises `errors.BrokenIndexError` unless `encoder` is the one that the vectors were made with."""

@@ -16,7 +16,7 @@ import numpy as np
 from proxy.config.store_settings import Milvus
 from proxy.errors import BrokenIndexError, ConfigError, RetrievalError
 from proxy.protocols import Encoder
-from proxy.retrieval.corpus import Corpus, RankingRetriever, open_corpus, retriever
+from proxy.retrieval.corpus import Corpus, RankingRetriever, open_corpus, retriever, searching
 from proxy.retrieval.index_files import open_index
 from proxy.retrieval.milvus.collection import (
     PASSAGE_FIELDS,
@@ -237,19 +237,15 @@ class MilvusRetriever:
         """
         if not queries or k < 1:
             return [()] * len(queries)
-        loop = asyncio.get_running_loop()
         asked = tuple(queries)
-        try:
+        with searching("Milvus"):
+            loop = asyncio.get_running_loop()
             vectors = None
             if self._mode != "lexical":
                 vectors = await loop.run_in_executor(self._thread, self._encoder.encode, asked)
             found = await loop.run_in_executor(
                 self._corpus.calls, self._corpus.search, asked, vectors, self._mode, k, self._threshold
             )
-        except RetrievalError:
-            raise
-        except Exception as error:
-            raise RetrievalError(f"Milvus can't be searched: {type(error).__name__}: {error}") from error
         return [tuple(Evidence(hit.passage, hit.cosine, bm25=hit.bm25) for hit in hits) for hits in found]
 
 
