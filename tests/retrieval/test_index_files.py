@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -300,12 +301,10 @@ def test_passages_come_back_as_they_went(
 
 def _index_over(generation: Generation, passages: int, built: Path) -> Index:
     manifest = open_index(built).manifest
-    changed = {
-        **{name: getattr(manifest, name) for name in manifest.__slots__},
-        "generation": generation.folder.name,
-        "passages": passages,
-    }
-    return Index(generation.folder.parent, type(manifest)(**changed))
+    return Index(
+        generation.folder.parent,
+        replace(manifest, generation=generation.folder.name, passages=passages),
+    )
 
 
 @settings(max_examples=40, deadline=None)
