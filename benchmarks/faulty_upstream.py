@@ -3,7 +3,9 @@
     python -m benchmarks.faulty_upstream --port PORT
 
 The last message is JSON, `{"reply": "...", "pace": 0.01}`, or the name of a fault of `benchmarks.faults`.
-Anything else, as the prompt of a correction, is answered with a short sentence. Embeddings take a minute.
+`{"comments": 5000}` is answered with so many comments a second, without an end, and `{"bytes": 100000000}`
+with a reply of that size. Anything else, as the prompt of a correction, is answered with a short sentence.
+Embeddings take a minute.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import functools
 import json
+from typing import Any
 
 from aiohttp import web
 
 from benchmarks.faults import FAULTS
-from benchmarks.gateways_upstream import written
+from benchmarks.gateways_upstream import Written, written
 
 
 async def chat(request: web.Request) -> web.StreamResponse:
@@ -25,10 +29,16 @@ async def chat(request: web.Request) -> web.StreamResponse:
     asked = body["messages"][-1]["content"]
     if fault := FAULTS.get(asked):
         return await fault.respond(request, body)
-    told = {"reply": "I have nothing to add."}
+    told: dict[str, Any] = {"reply": "I have nothing to add."}
     with contextlib.suppress(ValueError):
         told = json.loads(asked)
-    reply, pace = written(str(told["reply"])), float(told.get("pace", 0))
+    if "comments" in told:
+        return await _comments(request, int(told["comments"]))
+    if "bytes" in told:
+        return web.Response(
+            body=b'{"choices": "' + b"x" * int(told["bytes"]), content_type="application/json"
+        )
+    reply, pace = _written(str(told["reply"])), float(told.get("pace", 0))
     if not body.get("stream"):
         await asyncio.sleep(pace * len(reply.events))
         return web.Response(body=reply.whole, content_type="application/json")
@@ -39,6 +49,20 @@ async def chat(request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(pace)
     await response.write_eof()
     return response
+
+
+async def _comments(request: web.Request, per_second: int) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+    await response.prepare(request)
+    while True:
+        await response.write(b": hello\n\n" * (per_second // 20))
+        await asyncio.sleep(0.05)
+
+
+@functools.lru_cache(maxsize=256)
+def _written(text: str) -> Written:
+    """A reply that is asked for again costs nothing: what is measured is not this server."""
+    return written(text)
 
 
 async def embeddings(_request: web.Request) -> web.Response:

@@ -1,10 +1,12 @@
 """One hostile client beside eight polite ones: how long do the polite ones wait, with it and without it?
 
-    python -m benchmarks.hostile [--index DIR] [--seconds 20] [--rounds 2] [--only NAME...] [--json FILE]
+    python -m benchmarks.hostile [--index DIR] [--seconds 16] [--only NAME...] [--json FILE]
 
-Each polite client has a key of its own and asks for a checked reply of three sentences, which no cache
-knows, about every two seconds. The hostile one has a key too, and does one thing for as long as it may.
-Turns without it come before and after each attack; the ratio is that of the 95th percentiles.
+Each polite client has a key of its own and asks, about every six seconds, for a streamed reply of three
+sentences that no cache knows, written at 40 tokens a second. The hostile one has a key too, and does one
+thing for as long as it may. A turn without it follows each attack, after two seconds; the ratio is the 95th
+percentile beside an attack by that of all turns without one. What a polite client is refused counts as
+failed.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,10 +33,31 @@ from benchmarks.gateways_servers import KEY
 from benchmarks.soak import served
 
 POLITE = 8
-EVERY = 2.0
+EVERY = 6.0
 """Seconds from one polite question to the next of the same client."""
-NUMBERS = itertools.count(1889)
+PACE = 0.025
+"""Seconds per token of a polite reply."""
+NUMBERS = itertools.count(1)
+OPENERS = ("", "In fact, ", "Indeed, ", "As is well known, ", "As we know, ", "According to the sources, ")
+FACTS = (
+    "the Eiffel Tower is 330 metres tall.",
+    "the Eiffel Tower stands on the Champ de Mars in Paris.",
+    "Marie Curie won two Nobel Prizes.",
+    "Penicillin was discovered by Alexander Fleming.",
+    "the Amazon River is in South America.",
+    "Apollo 11 landed on the Moon in 1969.",
+    "the Titanic sank in 1912.",
+    "Alan Turing was a mathematician.",
+)
 Attack = Callable[[str, aiohttp.ClientSession], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the polite clients saw: milliseconds of what was answered, and how many were not."""
+
+    took: list[float] = field(default_factory=list)
+    failed: int = 0
 
 
 def key_of(number: int) -> str:
@@ -41,60 +65,102 @@ def key_of(number: int) -> str:
     return f"polite-key-number-{number}"
 
 
-def chat_of(reply: str, **more: Any) -> dict[str, Any]:
-    """A chat that the upstream answers with that reply."""
-    return {"model": "bench", "messages": [{"role": "user", "content": json.dumps({"reply": reply})}], **more}
+def told(what: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A chat that tells the upstream what to answer."""
+    return {"model": "bench", "messages": [{"role": "user", "content": json.dumps(what)}], **more}
 
 
 def headers_of(key: str) -> dict[str, str]:
     """What the client sends."""
-    return {"authorization": f"Bearer {key}"}
+    return {"authorization": f"Bearer {key}", "content-type": "application/json"}
 
 
-async def _posted(url: str, session: aiohttp.ClientSession, path: str, body: Any, leave: float = 300) -> None:
-    with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+async def _posted(
+    url: str, session: aiohttp.ClientSession, body: bytes, leave: float, path: str = "/chat/completions"
+) -> None:
+    with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
         async with session.post(
-            url + path, json=body, headers=headers_of(KEY), timeout=aiohttp.ClientTimeout(total=leave)
+            url + path, data=body, headers=headers_of(KEY), timeout=aiohttp.ClientTimeout(total=leave)
         ) as response:
-            await response.read()
+            async for _ in response.content.iter_any():
+                pass
+
+
+async def _all(
+    url: str, session: aiohttp.ClientSession, bodies: list[bytes], leave: float, **more: str
+) -> None:
+    await asyncio.gather(*(_posted(url, session, body, leave, **more) for body in bodies))
+
+
+def _bytes(body: Any) -> bytes:
+    return json.dumps(body).encode()
+
+
+LONG = _bytes(told({"reply": "tower of iron " * 21_000}))
 
 
 async def long_text(url: str, session: aiohttp.ClientSession) -> None:
     """300,000 characters without punctuation, and gone after a second."""
-    await _posted(url, session, "/chat/completions", chat_of("tower of iron " * 21_000), leave=1)
+    await _posted(url, session, LONG, leave=1)
 
 
 async def dear_options(url: str, session: aiohttp.ClientSession) -> None:
     """Sixteen chats at once with all that the limits allow, on sixty sentences that are new each time."""
-    options = {"top_k": 20, "granularity": "sub_sentence", "max_rounds": 3, "deadline": 600}
+    options = {"top_k": 20, "granularity": "sub_sentence", "max_rounds": 3, "deadline": 60}
 
     def text() -> str:
         return " ".join(
             f"The Eiffel Tower was painted in {next(NUMBERS)}, and it is tall." for _ in range(60)
         )
 
-    chats = (chat_of(text(), vouch=options) for _ in range(16))
-    await asyncio.gather(*(_posted(url, session, "/chat/completions", chat, leave=30) for chat in chats))
+    await _all(url, session, [_bytes(told({"reply": text()}, vouch=options)) for _ in range(16)], leave=30)
 
 
 async def slow_embeddings(url: str, session: aiohttp.ClientSession) -> None:
     """600 embeddings at once that the upstream takes a minute for."""
-    body = {"model": "bench", "input": "x"}
-    await asyncio.gather(*(_posted(url, session, "/embeddings", body, leave=10) for _ in range(600)))
+    body = _bytes({"model": "bench", "input": "x"})
+    await _all(url, session, [body] * 600, leave=10, path="/embeddings")
+
+
+async def endless_comments(url: str, session: aiohttp.ClientSession) -> None:
+    """Sixteen unchecked streams of comments that never end."""
+    body = _bytes(told({"comments": 2000}, model="bench-raw", stream=True))
+    await _all(url, session, [body] * 16, leave=30)
+
+
+async def large_replies(url: str, session: aiohttp.ClientSession) -> None:
+    """Replies of 100 MB, two at once."""
+    await _all(url, session, [_bytes(told({"bytes": 100_000_000}))] * 2, leave=20)
+
+
+ODD = (
+    "whole: 100,000 deep",
+    "whole: a number of a million digits",
+    "whole: 20,000 choices",
+    "whole: a gzip bomb",
+)
+
+
+async def odd_answers(url: str, session: aiohttp.ClientSession) -> None:
+    """Answers that are deep, huge or many, from the upstream."""
+    bodies = [{"model": "bench", "messages": [{"role": "user", "content": name}]} for name in ODD]
+    await _all(url, session, [_bytes(body) for body in bodies], leave=20)
+
+
+DEEP = b'{"model": "bench", "messages": ' + b"[" * 7_000_000 + b"]" * 7_000_000 + b"}"
+MANY = b'{"model": "bench", ' + b", ".join(b'"k%d": %d' % (n, n) for n in range(800_000)) + b"}"
+LARGE = _bytes({"model": "bench", "messages": [{"role": "user", "content": "x" * 15_000_000}]})
 
 
 async def large_bodies(url: str, session: aiohttp.ClientSession) -> None:
-    """Four bodies of 15 MB at once."""
-    messages = [{"role": "user", "content": "x" * 15_000_000}]
-    body = {"model": "bench", "messages": messages}
-    await asyncio.gather(*(_posted(url, session, "/chat/completions", body, leave=20) for _ in range(4)))
+    """Bodies of 14 MB at once: one long text, one deep list, one of 800,000 keys."""
+    await _all(url, session, [LARGE, DEEP, MANY], leave=20)
 
 
 async def endless_header(url: str, _session: aiohttp.ClientSession) -> None:
     """Headers without an end, on ten connections."""
-    await asyncio.gather(
-        *(_raw(url, b"GET / HTTP/1.1\r\n", b"x: " + b"y" * 4000 + b"\r\n", 500) for _ in range(10))
-    )
+    line = b"x: " + b"y" * 4000 + b"\r\n"
+    await asyncio.gather(*(_raw(url, b"GET / HTTP/1.1\r\n", line, 500) for _ in range(10)))
 
 
 async def half_open(url: str, _session: aiohttp.ClientSession) -> None:
@@ -102,10 +168,18 @@ async def half_open(url: str, _session: aiohttp.ClientSession) -> None:
     await asyncio.gather(*(_raw(url, b"GET", b"", 10) for _ in range(600)))
 
 
+async def slow_readers(url: str, _session: aiohttp.ClientSession) -> None:
+    """Sixteen chats with replies of 3 MB whose client reads nothing."""
+    body = _bytes(told({"reply": "word " * 600_000}, model="bench-raw"))
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n"
+    head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    await asyncio.gather(*(_raw(url, head.encode() + body, b"", 20) for _ in range(16)))
+
+
 async def _raw(url: str, first: bytes, more: bytes, times: int) -> None:
     address = urlsplit(url)
     with contextlib.suppress(OSError):
-        _, writer = await asyncio.open_connection(address.hostname, address.port)
+        _, writer = await asyncio.open_connection(address.hostname, address.port, limit=1024)
         with contextlib.closing(writer):
             writer.write(first)
             for _ in range(times):
@@ -118,35 +192,47 @@ ATTACKS: Mapping[str, Attack] = {
     "long text": long_text,
     "dear options": dear_options,
     "slow embeddings": slow_embeddings,
+    "endless comments": endless_comments,
+    "large replies": large_replies,
+    "odd answers": odd_answers,
     "large bodies": large_bodies,
     "endless header": endless_header,
     "half-open connections": half_open,
+    "slow readers": slow_readers,
 }
 
 
-async def polite(url: str, number: int, end: float, took: list[float]) -> None:
+def question(chance: random.Random) -> dict[str, Any]:
+    """A chat about three facts, worded in a way that was not asked for before."""
+    sentences = []
+    for fact in chance.sample(FACTS, 3):
+        opener = f"{chance.choice(OPENERS)}as of question {next(NUMBERS)}, "
+        sentences.append(opener[0].upper() + opener[1:] + fact)
+    return told({"reply": " ".join(sentences), "pace": PACE}, stream=True, vouch={"max_rounds": 0})
+
+
+async def polite(url: str, number: int, end: float, seen: Seen) -> None:
     """Asks now and then."""
-    chance = random.Random(number)
+    chance = random.Random(f"{number} {next(NUMBERS)}")
     await asyncio.sleep(EVERY * number / POLITE)
     async with aiohttp.ClientSession() as session:
-        while time.monotonic() < end:
-            year = next(NUMBERS)
-            reply = f"The Eiffel Tower is 330 metres tall. It was opened in {year}. Paris had {year} cafés."
-            begun = time.perf_counter()
-            async with session.post(
-                f"{url}/chat/completions",
-                json=chat_of(reply, vouch={"max_rounds": 0}),
-                headers=headers_of(key_of(number)),
-            ) as response:
-                await response.read()
-                if response.status == 200:
-                    took.append(1000 * (time.perf_counter() - begun))
-            await asyncio.sleep(max(0.0, EVERY * chance.uniform(0.8, 1.2) + begun - time.perf_counter()))
+        while (begun := time.monotonic()) < end:
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+                async with session.post(
+                    f"{url}/chat/completions", json=question(chance), headers=headers_of(key_of(number))
+                ) as response:
+                    content = await response.read()
+                took = 1000 * (time.monotonic() - begun)
+                if response.status == 200 and content.endswith(b"[DONE]\n\n") and b'"skipped"' not in content:
+                    seen.took.append(took)
+                    await asyncio.sleep(max(0.0, EVERY * chance.uniform(0.8, 1.2) - took / 1000))
+                    continue
+            seen.failed += 1
+            await asyncio.sleep(1)
 
 
-async def turn(url: str, seconds: float, attack: Attack | None) -> list[float]:
-    """Milliseconds that polite chats took, beside the attack."""
-    took: list[float] = []
+async def turn(url: str, seconds: float, attack: Attack | None, seen: Seen) -> None:
+    """Polite chats beside the attack."""
     end = time.monotonic() + seconds
 
     async def attacking() -> None:
@@ -156,45 +242,40 @@ async def turn(url: str, seconds: float, attack: Attack | None) -> list[float]:
                 await asyncio.sleep(0.01)
 
     hostile = asyncio.create_task(attacking())
-    await asyncio.gather(*(polite(url, number, end, took) for number in range(POLITE)))
+    await asyncio.gather(*(polite(url, number, end, seen) for number in range(POLITE)))
     hostile.cancel()
     await asyncio.gather(hostile, return_exceptions=True)
-    return took
 
 
 def p95(values: list[float]) -> float:
     """The 95th percentile."""
-    return sorted(values)[int(0.95 * (len(values) - 1))]
+    return sorted(values)[round(0.95 * (len(values) - 1))]
 
 
-async def compare(url: str, names: list[str], seconds: float, rounds: int) -> dict[str, dict[str, float]]:
-    """By attack: polite chats' p50 and p95 with it, p95 without it, and the ratio."""
-    figures: dict[str, dict[str, float]] = {}
-    await turn(url, min(seconds, 10), None)
+async def compare(url: str, names: list[str], seconds: float) -> dict[str, dict[str, float]]:
+    """By attack, and without one: polite chats' p50 and p95 in milliseconds, how many, how many failed."""
+    quiet, loud = Seen(), {name: Seen() for name in names}
+    await turn(url, 6, None, Seen())
+    await turn(url, seconds / 2, None, quiet)
     for name in names:
-        quiet = await turn(url, seconds / 2, None)
-        loud: list[float] = []
-        for _ in range(rounds):
-            loud += await turn(url, seconds, ATTACKS[name])
-            await asyncio.sleep(2)
-            quiet += await turn(url, seconds / 2, None)
-        figures[name] = {
-            "without p95": round(p95(quiet)),
-            "with p50": round(statistics.median(loud)),
-            "with p95": round(p95(loud)),
-            "ratio": round(p95(loud) / p95(quiet), 2),
-            "chats": len(loud),
-        }
-        print(f"{name}: {figures[name]}", file=sys.stderr, flush=True)
-    return figures
+        await turn(url, seconds, ATTACKS[name], loud[name])
+        print(f"{name}: {_figures(loud[name])}", file=sys.stderr, flush=True)
+        await asyncio.sleep(2)
+        await turn(url, seconds / 4, None, quiet)
+    rows = {"none": _figures(quiet), **{name: _figures(seen) for name, seen in loud.items()}}
+    return {name: {**row, "ratio": round(row["p95"] / rows["none"]["p95"], 2)} for name, row in rows.items()}
+
+
+def _figures(seen: Seen) -> dict[str, float]:
+    took = seen.took or [float("inf")]
+    return {"p50": statistics.median(took), "p95": p95(took), "chats": len(seen.took), "failed": seen.failed}
 
 
 def main() -> None:
     """Prints the figures as Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile")
     parser.add_argument("--index", type=Path, help="an index of examples/corpus; default: it is made")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each turn")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=16.0, help="of each attack")
     parser.add_argument("--only", nargs="*", choices=list(ATTACKS), default=list(ATTACKS))
     parser.add_argument("--json", type=Path, help="also written there")
     options = parser.parse_args()
@@ -207,10 +288,11 @@ def main() -> None:
         "VOUCH_VERIFICATION__DEADLINE": "60",
     }
     with tempfile.TemporaryDirectory() as folder, served(Path(folder), settings, options.index) as server:
-        figures = asyncio.run(compare(server.url, options.only, options.seconds, options.rounds))
-    print("| attack | p95 without (ms) | p50 with (ms) | p95 with (ms) | ratio |\n|---|--:|--:|--:|--:|")
+        figures = asyncio.run(compare(server.url, options.only, options.seconds))
+    print("| attack | chats | failed | p50 (ms) | p95 (ms) | ratio |\n|---|--:|--:|--:|--:|--:|")
     for name, row in figures.items():
-        print(f"| {name} | {row['without p95']} | {row['with p50']} | {row['with p95']} | {row['ratio']} |")
+        times = f"{row['p50']:,.0f} | {row['p95']:,.0f} | {row['ratio']}"
+        print(f"| {name} | {row['chats']} | {row['failed']} | {times} |")
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
 

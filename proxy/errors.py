@@ -64,7 +64,7 @@ class ForbiddenError(RequestError):
 
 
 class MediaTypeError(RequestError):
-    """The body is not JSON by its content type."""
+    """The body is not JSON by its content type, or it is compressed."""
 
     status = 415
     code = "unsupported_media_type"
@@ -84,7 +84,7 @@ class ModelNotFoundError(NotFoundError):
 
 
 class BodyTooLargeError(RequestError):
-    """The request body is larger than `server.max_body_bytes`."""
+    """The request body is larger than `server.max_body_bytes`, or holds too many values."""
 
     status = 413
     code = "request_too_large"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from proxy.aio import ASKER, Asker
 from proxy.errors import CheckError
@@ -13,29 +14,45 @@ from proxy.types import Judgement, Pair
 
 TURN = 16
 """Pairs that one check may put in a batch before the next check has its turn. Most checks have fewer."""
+_BATCH_SECONDS = 0.3
+"""About how long a batch may take, since whoever comes meanwhile waits for its end."""
+_LEAST = 4
+"""Pairs of a batch, however long they take."""
+_HALVED = 10.0
+"""Seconds in which what a key was given counts half."""
 
 
 class Batching:
     """`protocols.Checker` that passes the pairs of several `check`s to another checker in one call.
 
     One batch is under way at a time. The next one holds the pairs that come meanwhile, or within `wait`
-    seconds, and at most `max_pairs`. Keys take turns, then the requests of a key (`aio.ASKER`), then the
-    checks of a request, so that a long one does not hold up the others. Of each request at most `max_waiting`
-    pairs are queued, further ones wait for room, first come first served.
+    seconds, at most `max_pairs`, and no more than the inner checker does in about a third of a second. The
+    key that was given least lately goes first, and keys that were given much more than it stay out of its
+    batch: whoever asks for little hardly waits for whoever asks for much. The requests of a key take turns
+    (`aio.ASKER`), then the checks of a request, so that a long one does not hold up the others. Of each
+    request at most `max_waiting` pairs are queued, further ones wait for room, first come first served.
 
     A check that is cancelled takes its waiting pairs along, and cancels the batch if nobody else is in it.
     A batch that fails is repeated check by check, so that a failure reaches only the check that causes it.
     """
 
     def __init__(
-        self, inner: Checker, *, wait: float = 0.002, max_pairs: int = 64, max_waiting: int = 1024
+        self,
+        inner: Checker,
+        *,
+        wait: float = 0.002,
+        max_pairs: int = 64,
+        max_waiting: int = 1024,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._inner = inner
+        self._now = now
         self._wait = wait
         self._max_pairs = max_pairs
         self._max_waiting = max_waiting
         self._rooms: dict[int, _Room] = {}
-        self._turns = _Turns()
+        self._turns = _Turns(now)
+        self._pace: float | None = None
         self._worker: asyncio.Task[None] | None = None
         self._under_way: _Batch | None = None
 
@@ -98,14 +115,20 @@ class Batching:
 
     def _next(self) -> list[_Asked]:
         batch: list[_Asked] = []
-        while self._turns and len(batch) < self._max_pairs:
-            asking = self._turns.next()
-            count = min(TURN, len(asking.waiting), self._max_pairs - len(batch))
+        most, keys = self._most(), self._turns.lightest()
+        while len(batch) < most and (asking := self._turns.next(keys)) is not None:
+            count = min(TURN, len(asking.waiting), most - len(batch))
+            self._turns.charge(asking, count)
             batch += [(asking, *asking.waiting.popleft()) for _ in range(count)]
             asking.room.free(count)
             if asking.waiting:
                 self._turns.add(asking)
         return batch
+
+    def _most(self) -> int:
+        """How many pairs the next batch may hold."""
+        wanted = self._max_pairs if self._pace is None else max(_LEAST, int(self._pace * _BATCH_SECONDS))
+        return min(self._max_pairs, wanted)
 
     async def _compute(self, asked: list[_Asked]) -> None:
         """Asks the inner checker; if a batch of several checks fails, each check again on its own."""
@@ -124,7 +147,7 @@ class Batching:
 
     async def _ask(self, asked: list[_Asked]) -> Exception | None:
         """Hands out the judgements, or returns the error in their place."""
-        pairs = [pair for _, _, pair in asked]
+        pairs, begun = [pair for _, _, pair in asked], self._now()
         task: asyncio.Future[Sequence[Judgement]] = asyncio.ensure_future(self._inner.check(pairs))
         self._under_way = _Batch(task, {asking for asking, _, _ in asked})
         try:
@@ -133,6 +156,8 @@ class Batching:
                 return CheckError("the checker was stopped before it could answer")
             for (asking, index, _), judgement in zip(asked, task.result(), strict=True):
                 asking.put(index, judgement)
+            pace = len(asked) / max(1e-6, self._now() - begun)
+            self._pace = pace if self._pace is None else (self._pace + pace) / 2
         except Exception as error:
             return error
         finally:
@@ -155,10 +180,14 @@ class _Room:
 
 
 class _Turns:
-    """The checks with waiting pairs. Whose turn it is goes round: by key, by request, by check."""
+    """The checks with waiting pairs. The key that was given least lately has its turn; the requests of a key,
+    and the checks of a request, go round."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
         self._keys: OrderedDict[str, OrderedDict[int, deque[_Asking]]] = OrderedDict()
+        self._given: dict[str, float] = {}
+        self._counted = now()
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -174,15 +203,31 @@ class _Turns:
         self._keys[key][request].remove(asking)
         self._tidy(key, request)
 
-    def next(self) -> _Asking:
-        """The check whose turn it is, taken out of the line."""
-        key = next(iter(self._keys))
+    def lightest(self) -> frozenset[str]:
+        """The keys that wait and were given least lately, or not much more than that."""
+        now = self._now()
+        share = 0.5 ** ((now - self._counted) / _HALVED)
+        self._given = {key: pairs * share for key, pairs in self._given.items() if pairs * share >= 1}
+        self._counted = now
+        bound = 2 * min((self._given.get(key, 0.0) for key in self._keys), default=0.0) + TURN
+        return frozenset(key for key in self._keys if self._given.get(key, 0.0) <= bound)
+
+    def next(self, keys: frozenset[str]) -> _Asking | None:
+        """The check of these keys whose turn it is, taken out of the line; None: there is none."""
+        waiting = (key for key in self._keys if key in keys)
+        key = min(waiting, key=lambda key: self._given.get(key, 0.0), default=None)
+        if key is None:
+            return None
         request = next(iter(self._keys[key]))
         asking = self._keys[key][request].popleft()
         self._keys.move_to_end(key)
         self._keys[key].move_to_end(request)
         self._tidy(key, request)
         return asking
+
+    def charge(self, asking: _Asking, pairs: int) -> None:
+        """Counts pairs that the check's key is given."""
+        self._given[asking.asker.key] = self._given.get(asking.asker.key, 0.0) + pairs
 
     def _tidy(self, key: str, request: int) -> None:
         if not self._keys[key][request]:

@@ -36,6 +36,9 @@ from proxy.server.worker_group import WorkerGroup
 
 log = logging.getLogger(__name__)
 
+_GARBAGE = (25_000, 20, 20)
+"""When garbage is looked for: objects that are new, and younger passes before an older generation's."""
+
 FAREWELL_SECONDS = 5
 """How long what is cut off may take to say so."""
 
@@ -146,8 +149,10 @@ def serve(
     count = sum(len(each.context.passages) for each in app.state.reloaders.values())
     server = VouchServer(app, settings.server, lambda: serving(count))
     # What is loaded by now stays: going through it would hold up all chats for half a second each time.
+    # A request of a million values would be gone through a thousand times while it is parsed.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*_GARBAGE)
     server.run(sockets=[listener])
 
 

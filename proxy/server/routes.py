@@ -204,6 +204,10 @@ class Endpoints:
             raise MediaTypeError(
                 f"The body must be JSON: send it with 'content-type: {JSON}', not {kind[:100]!r}."
             )
+        if encoding := request.headers.get("content-encoding", "").strip().lower().removeprefix("identity"):
+            raise MediaTypeError(
+                f"The body is encoded as {encoding[:100]!r}: send it as it is, without content-encoding."
+            )
         limit = self.settings.server.max_body_bytes
         size = int(request.headers.get("content-length") or 0)
         body = bytearray()

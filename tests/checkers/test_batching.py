@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.aio import ASKER, Asker
 from proxy.checkers.batching import TURN, Batching
 from proxy.errors import CheckError
 from proxy.types import Judgement, Pair
@@ -68,6 +69,46 @@ async def test_a_long_check_does_not_hold_up_a_short_one() -> None:
     assert not long.done()
     assert len(inner.asked) <= 1 + 1 + 6 * TURN
     assert len(await long) == 1000
+
+
+async def asked(batching: Batching, key: str, *claims: object) -> Sequence[Judgement]:
+    """A check for a request of that key."""
+    ASKER.set(Asker(key))
+    return await batching.check(pairs(*claims))
+
+
+async def test_a_key_that_was_given_little_goes_first_and_alone() -> None:
+    inner = Counting()
+    batching = Batching(inner, wait=0, max_pairs=32)
+    await asked(batching, "hostile", *range(320))
+    inner.calls.clear()
+    held = await hold(inner, batching)
+    coming = [
+        asyncio.create_task(asked(batching, "hostile", *["much"] * 320)),
+        asyncio.create_task(asked(batching, "polite", "little")),
+        asyncio.create_task(asked(batching, "too", "less")),
+    ]
+    await asyncio.sleep(0.01)
+    inner.gate.set()
+    await asyncio.gather(held, *coming)
+    assert inner.calls[:2] == [["held"], ["little", "less"]]
+    assert all(set(call) == {"much"} for call in inner.calls[2:])
+
+
+async def test_a_slow_checker_gets_small_batches_and_a_fast_one_large_ones() -> None:
+    inner, clock, pace = Counting(), [0.0], [10.0]
+
+    class Timed:
+        async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+            clock[0] += len(pairs) / pace[0]
+            return await inner.check(pairs)
+
+    batching = Batching(Timed(), max_pairs=64, now=lambda: clock[0])
+    await batching.check(pairs(*range(84)))
+    assert [len(call) for call in inner.calls] == [64, 4, 4, 4, 4, 4]
+    pace[0] = 1_000
+    await batching.check(pairs(*range(1_000)))
+    assert [len(call) for call in inner.calls][-3] == 64
 
 
 async def test_of_a_long_check_only_so_many_pairs_wait_inside() -> None:

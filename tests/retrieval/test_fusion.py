@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 
 import pytest
 
@@ -130,12 +130,12 @@ async def test_a_cancelled_search_cancels_all_of_them() -> None:
 
 
 @pytest.fixture
-def thread() -> ThreadPoolExecutor:
+def thread() -> Executor:
     return search_thread()
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_two_real_corpora_answer_as_one(thread: ThreadPoolExecutor, mode: RetrievalMode) -> None:
+async def test_two_real_corpora_answer_as_one(thread: Executor, mode: RetrievalMode) -> None:
     encoder = HashingEncoder()
 
     def over(name: str, texts: Sequence[str]) -> Retriever:

@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 import faiss
@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.errors import RetrievalError
+from proxy.aio import ASKER, Asker
 from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.retrieval.corpus import CachedRetriever
 from proxy.retrieval.index_files import open_index
@@ -41,7 +42,7 @@ def passages_of(texts: Sequence[str]) -> list[Passage]:
 
 
 @pytest.fixture(scope="module")
-def thread() -> Iterator[ThreadPoolExecutor]:
+def thread() -> Iterator[Executor]:
     with search_thread() as pool:
         yield pool
 
@@ -62,7 +63,7 @@ def held() -> Corpus:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_passage_that_says_it_comes_first(
-    corpus: Corpus, thread: ThreadPoolExecutor, mode: RetrievalMode
+    corpus: Corpus, thread: Executor, mode: RetrievalMode
 ) -> None:
     search = retriever(corpus, packaged_encoder(), mode, thread=thread).search
     evidence = await search(["The octopus has three hearts.", "A cheetah runs 104 kilometres per hour."], 2)
@@ -103,7 +104,7 @@ async def test_a_search_that_failed_is_not_kept(corpus: Corpus, thread: ThreadPo
 
 
 async def test_hybrid_gives_the_cosine_of_what_only_words_found(
-    corpus: Corpus, thread: ThreadPoolExecutor
+    corpus: Corpus, thread: Executor
 ) -> None:
     claims = ["Giraffes stand up."]
     hybrid = retriever(corpus, packaged_encoder(), "hybrid", thread=thread, threshold=-1)
@@ -115,7 +116,7 @@ async def test_hybrid_gives_the_cosine_of_what_only_words_found(
 
 @pytest.mark.parametrize("mode", ["dense", "hybrid"])
 async def test_what_is_under_the_threshold_goes_but_for_the_first(
-    corpus: Corpus, thread: ThreadPoolExecutor, mode: RetrievalMode
+    corpus: Corpus, thread: Executor, mode: RetrievalMode
 ) -> None:
     async def scores(threshold: float) -> list[float]:
         search = retriever(corpus, packaged_encoder(), mode, thread=thread, threshold=threshold).search
@@ -128,7 +129,7 @@ async def test_what_is_under_the_threshold_goes_but_for_the_first(
     assert await scores(1) == everything[:1]
 
 
-async def test_a_lexical_hit_shares_a_word(held: Corpus, thread: ThreadPoolExecutor) -> None:
+async def test_a_lexical_hit_shares_a_word(held: Corpus, thread: Executor) -> None:
     search = retriever(held, HashingEncoder(), "lexical", thread=thread).search
     evidence = await search(["zebra quagga", "the of and", "", "whale"], 5)
     assert [len(hits) for hits in evidence] == [0, 0, 0, 1]
@@ -136,18 +137,18 @@ async def test_a_lexical_hit_shares_a_word(held: Corpus, thread: ThreadPoolExecu
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_all_queries_are_one_batch(thread: ThreadPoolExecutor, mode: RetrievalMode) -> None:
+async def test_queries_are_searched_few_at_a_time(thread: Executor, mode: RetrievalMode) -> None:
     encoder = HashingEncoder()
     corpus = hold_corpus(passages_of(ANIMALS), encoder, 0.0)
     encoder.calls = 0
     evidence = await retriever(corpus, encoder, mode, thread=thread).search(ANIMALS * 10, 3)
     assert len(evidence) == 50
     assert [hits[0].passage.text for hits in evidence] == ANIMALS * 10
-    assert encoder.calls == (mode != "lexical")
+    assert encoder.calls == 4 * (mode != "lexical")
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_edges(held: Corpus, thread: ThreadPoolExecutor, mode: RetrievalMode) -> None:
+async def test_edges(held: Corpus, thread: Executor, mode: RetrievalMode) -> None:
     search = retriever(held, HashingEncoder(), mode, thread=thread, threshold=-1).search
     assert list(await search([], 5)) == []
     assert list(await search(["whale"], 0)) == [()]
@@ -159,7 +160,7 @@ async def test_edges(held: Corpus, thread: ThreadPoolExecutor, mode: RetrievalMo
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("texts", [[], ["!!! ???"]])
 async def test_a_request_without_words_or_documents(
-    thread: ThreadPoolExecutor, mode: RetrievalMode, texts: list[str]
+    thread: Executor, mode: RetrievalMode, texts: list[str]
 ) -> None:
     corpus = hold_corpus(passages_of(texts), HashingEncoder(), 0.0)
     [evidence] = await retriever(corpus, HashingEncoder(), mode, thread=thread).search(["..."], 5)
@@ -167,7 +168,7 @@ async def test_a_request_without_words_or_documents(
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
-async def test_chinese_is_found_by_its_bigrams(thread: ThreadPoolExecutor, mode: RetrievalMode) -> None:
+async def test_chinese_is_found_by_its_bigrams(thread: Executor, mode: RetrievalMode) -> None:
     corpus = hold_corpus(passages_of(CHINESE), HashingEncoder(), -1.0)
     search = retriever(corpus, HashingEncoder(), mode, thread=thread).search
     evidence = await search(["最大的动物是蓝鲸", "企鹅生活在哪里？", "猎豹跑得多快？"], 1)
@@ -182,7 +183,7 @@ def test_tokens() -> None:
     assert list(tokens("企鹅生活")) == ["企鹅", "鹅生", "生活"]
 
 
-async def test_an_encoder_that_fails_is_a_retrieval_error(held: Corpus, thread: ThreadPoolExecutor) -> None:
+async def test_an_encoder_that_fails_is_a_retrieval_error(held: Corpus, thread: Executor) -> None:
     class Failing(HashingEncoder):
         def encode(self, texts: Sequence[str]) -> Vectors:
             raise RuntimeError("out of memory")
@@ -223,7 +224,38 @@ async def test_the_event_loop_runs_on_and_a_cancelled_search_never_starts(held: 
     assert encoder.encoded == ["one", "three"]
 
 
-def test_faiss_searches_with_one_thread_and_leaves_torch_its_own(thread: ThreadPoolExecutor) -> None:
+async def test_who_searches_little_does_not_wait_for_who_searches_much(held: Corpus) -> None:
+    encoder = Slow()
+
+    async def asked(key: str, queries: list[str]) -> int:
+        ASKER.set(Asker(key))
+        return len(await search(queries, 1))
+
+    with search_thread() as thread:
+        search = retriever(held, encoder, "dense", thread=thread).search
+        long = ["much " * 400] * 3
+        tasks = [asyncio.create_task(asked(*given)) for given in (("hostile", long), ("polite", ["little"]))]
+        await asyncio.sleep(0.01)
+        encoder.go.set()
+        assert await asyncio.gather(*tasks) == [3, 1]
+    assert [text[:6] for text in encoder.encoded] == ["much m", "little", "much m", "much m"]
+
+
+async def test_a_thread_that_has_ended_takes_nothing_and_drops_what_waits() -> None:
+    thread, go = search_thread(), threading.Event()
+    running = thread.submit(go.wait, 10)
+    waiting = thread.submit(int)
+    while not running.running():
+        await asyncio.sleep(0.001)
+    go.set()
+    thread.shutdown(cancel_futures=True)
+    assert running.result()
+    assert waiting.cancelled() or waiting.done()
+    with pytest.raises(RuntimeError, match="has ended"):
+        thread.submit(int)
+
+
+def test_faiss_searches_with_one_thread_and_leaves_torch_its_own(thread: Executor) -> None:
     assert thread.submit(faiss.omp_get_max_threads).result() == 1
     with ThreadPoolExecutor(1) as plain:  # which has what torch.set_num_threads was last told
         assert thread.submit(torch.get_num_threads).result() == plain.submit(torch.get_num_threads).result()

@@ -4,13 +4,14 @@ recognises the task prompts of chat UIs."""
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from proxy.citations.history import bare
-from proxy.errors import RequestError
+from proxy.errors import BodyTooLargeError, RequestError
 from proxy.openai_api.documents.question import user_question
 from proxy.openai_api.options import RequestOptions, parse_options
 from proxy.openai_api.profiles import choose_profile, split_alias
@@ -25,10 +26,16 @@ from proxy.types import (
 T = TypeVar("T")
 
 _MATERIAL = re.compile(r"[\n<\[]")
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _NOT_FORWARDED = ("vouch", "stream", "stream_options")
 
 MAX_CHOICES = 128
 """OpenAI's own limit of `n`."""
+
+MOST_VALUES = 500_000
+"""Values of one body: what it takes to make more of them holds up every other request."""
+MOST_KEYS = 10_000
+"""Keys of a body, and of each object directly in it."""
 
 UNCHECKED = "-raw"
 """Suffix of the model alias whose replies are unchecked."""
@@ -74,18 +81,40 @@ class ChatRequest:
 
 
 def parse_body(body: bytes) -> Json:
-    """The JSON object in a request body. Raises `RequestError`."""
+    """The JSON object in a request body. Raises `RequestError`, and `BodyTooLargeError` where it has more
+    than `MOST_VALUES` values or `MOST_KEYS` keys."""
+    if _separators(body) > MOST_VALUES and _separators(_STRING.sub(b"", body)) > MOST_VALUES:
+        raise BodyTooLargeError(f"The body has over {MOST_VALUES:,} values. Ask in several requests.")
     try:
-        tree = json.loads(body.decode("utf-8"))
+        tree = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise RequestError(f"The body is not valid UTF-8 (byte {error.start}).") from None
     except (ValueError, RecursionError) as error:
         raise RequestError(f"The body is not valid JSON: {error}.") from None
     if not isinstance(tree, dict):
         raise RequestError(f"The body must be a JSON object, not {kind_of(tree)}.")
+    for name, value in (("The body", tree), *((f"`{key}`", value) for key, value in tree.items())):
+        if isinstance(value, dict) and len(value) > MOST_KEYS:
+            raise BodyTooLargeError(f"{name[:100]} has over {MOST_KEYS:,} keys.")
     if b"\\ud" in body.lower():
         _refuse_lone_surrogates(tree)
     return tree
+
+
+def _separators(body: bytes) -> int:
+    """At least one less than the values of a JSON text; those in strings count too."""
+    return body.count(b",") + body.count(b"[") + body.count(b"{")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"the number {digits[:30]} is too large")
+    return number
 
 
 def parse_chat(
