@@ -37,7 +37,8 @@ FROM python:3.11-slim
 RUN useradd --create-home --uid 10001 vouch && mkdir -p /data && chown vouch /data
 COPY --from=build /opt/vouch /opt/vouch
 ENV PATH=/opt/vouch/bin:$PATH XDG_CACHE_HOME=/opt/vouch/cache PYTHONUNBUFFERED=1 OMP_NUM_THREADS=2 VOUCH_SERVER__HOST=0.0.0.0
-USER vouch
+# By number: Kubernetes can't tell from a name that it is not root.
+USER 10001
 WORKDIR /data
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \

@@ -2,8 +2,8 @@
 
     python -m benchmarks.gateways_load --target JSON --load JSON     # the fields of `Target` and of `Load`
 
-Prints one JSON object: `requests_per_second`, `chunks_per_second`, `p50` and `p99` in milliseconds, `failed`.
-A reply counts as failed when it isn't 200, or has lost a word.
+Prints one JSON object: `requests_per_second`, `chunks_per_second`, `p50` and `p99` in milliseconds, `failed`,
+`chats`. A reply counts as failed when it isn't 200, or has lost a word.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class Load:
     pace: float = 0.0
     words: int = 1
     """How often `WORD` is in the reply; each is an event of the stream."""
+    reply: int = 0
+    """Which of the upstream's replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,16 @@ class Figures:
     p50: float
     p99: float
     failed: int
+    chats: int = 0
+    cpu: float = 0.0
+    """Milliseconds of processor time that the server spent per chat; 0 where that was not asked for."""
 
 
 async def measure(target: Target, load: Load) -> Figures:
     """Keeps `concurrency` chats going until the time is over, and lets those under way end."""
     took: list[float] = []
     failed = 0
-    body = {"model": target.model, "messages": asked(0, load.pace), **target.body}
+    body = {"model": target.model, "messages": asked(load.reply, load.pace), **target.body}
     data = json.dumps(body | ({"stream": True} if load.stream else {})).encode()
     headers = {"content-type": "application/json", "authorization": f"Bearer {target.key}", **target.headers}
 
@@ -92,6 +97,7 @@ async def measure(target: Target, load: Load) -> Figures:
         p50=1000 * statistics.median(took),
         p99=1000 * sorted(took)[int(0.99 * (len(took) - 1))],
         failed=failed,
+        chats=len(took),
     )
 
 

@@ -46,12 +46,8 @@ class Running:
         return sum(map(_resident, (self.pid, *_children(self.pid))))
 
     def computed(self) -> float:
-        """Seconds for which the process itself has used a processor."""
-        fields = (
-            Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
-        )
-        user, system = fields.split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        """Seconds for which the process and those it started have used a processor."""
+        return sum(map(_computed, (self.pid, *_children(self.pid))))
 
     def files(self) -> int:
         """Files and connections that they have open."""
@@ -92,15 +88,37 @@ def vouch(
     return running(folder, "vouch", command, port, more)
 
 
-def litellm(folder: Path, upstream_url: str, python: Path) -> contextlib.AbstractContextManager[Running]:
-    """LiteLLM's proxy, one worker, from the environment that `python` belongs to."""
-    port = free_port()
+GUARDRAIL = """
+from litellm.integrations.custom_guardrail import CustomGuardrail
+
+
+class Nothing(CustomGuardrail):
+    async def async_post_call_success_hook(self, data, user_api_key_dict, response):
+        return response
+
+    async def async_post_call_streaming_iterator_hook(self, user_api_key_dict, response, request_data):
+        async for item in response:
+            yield item
+"""
+"""A guardrail of LiteLLM's proxy that looks at every reply and does nothing with it."""
+
+
+def litellm(
+    folder: Path, upstream_url: str, python: Path, *, guardrail: bool = False
+) -> contextlib.AbstractContextManager[Running]:
+    """LiteLLM's proxy, one worker, from the environment that `python` belongs to, maybe with a guardrail."""
+    port, name = free_port(), "guardrail" if guardrail else "litellm"
     params = {"model": "openai/bench", "api_base": upstream_url, "api_key": "sk-bench"}
-    config = folder / "litellm.yaml"
-    config.write_text(json.dumps({"model_list": [{"model_name": "bench", "litellm_params": params}]}))
+    hook = {"guardrail": "nothing.Nothing", "mode": "post_call", "default_on": True}
+    config: dict[str, object] = {"model_list": [{"model_name": "bench", "litellm_params": params}]}
+    if guardrail:
+        (folder / "nothing.py").write_text(GUARDRAIL)
+        config["guardrails"] = [{"guardrail_name": "nothing", "litellm_params": hook}]
+    path = folder / f"{name}.yaml"
+    path.write_text(json.dumps(config))
     options = ["--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"]
-    command = [str(python.with_name("litellm")), "--config", str(config), *options]
-    return running(folder, "litellm", command, port, {"LITELLM_MASTER_KEY": KEY})
+    command = [str(python.with_name("litellm")), "--config", str(path), *options]
+    return running(folder, name, command, port, {"LITELLM_MASTER_KEY": KEY})
 
 
 def portkey(folder: Path, start_server: Path) -> contextlib.AbstractContextManager[Running]:
@@ -157,6 +175,12 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
                 return  # whatever it says: it speaks
         time.sleep(0.2)
     raise NotStartedError(f"{process.args!r} did not start:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+def _computed(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
+    user, system = fields.split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _resident(pid: int) -> float:

@@ -1,12 +1,14 @@
 """Kills builds and updates at random moments, and looks after each whether the index is whole.
 
-    python -m benchmarks.kills [--kills 100] [--passages 60] [--seed 1] [--folder DIR]
+    python -m benchmarks.kills [--kills 100] [--passages 60] [--seed 1] [--folder DIR] [--serve]
 
 Two versions of a folder are indexed in turns, by whole builds or by updates, each in a child process
 that is killed (SIGKILL) at a random moment: any from its start to a little behind its end, half of them about
 when it commits, so that some end. After each the index must open, with all checksums, and hold exactly
 the passages of the one version or the other. Prints one JSON object, and fails at the first index that does
-not. Vectors are drawn from a hash of the text: no model is needed.
+not. Vectors are drawn from a hash of the text: no model is needed. With `--serve` a server watches the index
+all the while, and is asked without a pause (`benchmarks.kills_served`): it may fail no chat, and load no
+index that is not whole.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.scale_build import Hashes
 from index_builder import changes
@@ -93,15 +97,45 @@ def attempt(source: Path, out: Path, seconds: float, *, update: bool) -> tuple[b
     return os.WIFSIGNALED(status), time.monotonic() - start
 
 
-def run(kills: int, passages: int, seed: int, folder: Path) -> dict[str, int]:
+@contextlib.contextmanager
+def asked(out: Path) -> Iterator[dict[str, Any]]:
+    """A server over the index, asked until the block ends. Then the dictionary says what came of it."""
+    figures: dict[str, Any] = {}
+    command = [sys.executable, "-m", "benchmarks.kills_served", "--index", str(out)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        if server.stdout is None or server.stdout.readline() != "serving\n":
+            sys.exit("python -m benchmarks.kills: the server did not start")
+        try:
+            yield figures
+        finally:
+            told, _ = server.communicate()
+    figures.update(json.loads(told))
+
+
+def run(kills: int, passages: int, seed: int, folder: Path, *, serve: bool = False) -> dict[str, Any]:
     """Until so many builds were killed. Returns what was counted. Exits where an index is not whole."""
     changes.SETTLED = -1.0  # nothing writes to the sources here
     versions, docs, out = versions_of(passages), folder / "docs", folder / "index"
     docs.mkdir()
     write(docs, versions[0])
-    whole = [frozenset(version.values()) for version in versions]
     moments = random.Random(seed)
     _, reach = attempt(docs, out, 600, update=False)
+    served: dict[str, Any] = {}
+    with asked(out) if serve else contextlib.nullcontext(served) as served:
+        counted = _turns(kills, docs, out, versions, moments, reach)
+    (docs / "last.txt").write_text("The last document.", encoding="utf-8")
+    build([str(docs)], out, encoder=Hashes(), update=True)
+    made = open_index(out).manifest
+    named = {made.generation, *(part.generation for part in made.parts)}
+    left = {path.name for path in out.glob("generation-*")} - named
+    return {**counted, **served, "folders left by killed builds after a whole one": len(left)}
+
+
+def _turns(
+    kills: int, docs: Path, out: Path, versions: list[dict[str, str]], moments: random.Random, reach: float
+) -> Counter[str]:
+    """Builds and updates until so many were killed. `reach`: the seconds that one takes, about."""
+    whole = [frozenset(version.values()) for version in versions]
     counted: Counter[str] = Counter()
     turn = 0
     while counted["killed"] < kills:
@@ -122,12 +156,7 @@ def run(kills: int, passages: int, seed: int, folder: Path) -> dict[str, int]:
         made = open_index(out).manifest
         counted["killed after its commit"] += killed and made.generation != before
         counted["updated in place"] += bool(made.parts) and made.generation != before
-    (docs / "last.txt").write_text("The last document.", encoding="utf-8")
-    build([str(docs)], out, encoder=Hashes(), update=True)
-    made = open_index(out).manifest
-    named = {made.generation, *(part.generation for part in made.parts)}
-    left = {path.name for path in out.glob("generation-*")} - named
-    return {**counted, "folders left by killed builds after a whole one": len(left)}
+    return counted
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -141,11 +170,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--passages", type=int, default=60, help="of each version")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--folder", type=Path, help="where all is made; default: a temporary folder")
+    parser.add_argument("--serve", action="store_true", help="a server watches the index meanwhile")
     given = parser.parse_args(arguments)
     if given.kills < 1 or not 10 <= given.passages <= 1_000_000:
         parser.error("--kills is at least 1, --passages from 10 to 1,000,000")
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        print(json.dumps(run(given.kills, given.passages, given.seed, Path(folder))))
+        figures = run(given.kills, given.passages, given.seed, Path(folder), serve=given.serve)
+    print(json.dumps(figures))
+    sys.exit(bool(figures.get("wrong")))
 
 
 if __name__ == "__main__":

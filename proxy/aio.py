@@ -1,12 +1,14 @@
 """asyncio helpers: work that ends when its caller leaves or the server stops; whom a task works for, and a
-gate that is fair between them."""
+gate and a thread that are fair between them."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -107,6 +109,103 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Shares:
+    """What each key was given lately, in whatever is given. It counts half after `halved` seconds."""
+
+    def __init__(self, halved: float = 10.0, now: Callable[[], float] = time.monotonic) -> None:
+        self._halved = halved
+        self._now = now
+        self._given: dict[str, float] = {}
+        self._counted = now()
+
+    def of(self, key: str) -> float:
+        """What the key was given, as of the last `fade`."""
+        return self._given.get(key, 0.0)
+
+    def give(self, key: str, amount: float) -> None:
+        """Counts it."""
+        self._given[key] = self.of(key) + amount
+
+    def fade(self) -> None:
+        """Counts less what was given before."""
+        now = self._now()
+        share = 0.5 ** ((now - self._counted) / self._halved)
+        self._given = {key: given * share for key, given in self._given.items() if given * share > 0.01}
+        self._counted = now
+
+
+class FairThread(Executor):
+    """One thread. Of the work that waits, that of the key (`ASKER`) which was given the least time lately is
+    done next, and a key's own in the order in which it came. So whoever has much to do gives it in pieces.
+
+    Args:
+        name: the thread's.
+        initializer: called in the thread before all work.
+    """
+
+    def __init__(self, name: str, initializer: Callable[[], None] = lambda: None) -> None:
+        self._name = name
+        self._initializer = initializer
+        self._changed = threading.Condition()
+        self._waiting: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
+        self._shares = Shares()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Has it done for the running task's key. Raises `RuntimeError` after the end."""
+        future: Future[T] = Future()
+        with self._changed:
+            if self._closed:
+                raise RuntimeError(f"the thread {self._name} has ended")
+            self._waiting.setdefault(ASKER.get().key, deque()).append((future, lambda: fn(*args, **kwargs)))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self._thread.start()
+            self._changed.notify()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends the thread when nothing waits any more; `cancel_futures`: at once, after what it is at."""
+        with self._changed:
+            self._closed = True
+            if cancel_futures:
+                for line in self._waiting.values():
+                    for future, _ in line:
+                        future.cancel()
+                self._waiting.clear()
+            self._changed.notify()
+        if wait and self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        self._initializer()
+        while (following := self._next()) is not None:
+            key, future, call = following
+            if not future.set_running_or_notify_cancel():
+                continue
+            begun = time.monotonic()
+            try:
+                future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
+            self._shares.give(key, time.monotonic() - begun)
+            del following, future, call  # what they hold is let go before the thread waits
+
+    def _next(self) -> tuple[str, Future[Any], Callable[[], Any]] | None:
+        with self._changed:
+            while not self._waiting:
+                if self._closed:
+                    return None
+                self._changed.wait()
+            self._shares.fade()
+            key = min(self._waiting, key=self._shares.of)
+            future, call = self._waiting[key].popleft()
+            if not self._waiting[key]:
+                del self._waiting[key]
+            return key, future, call
 
 
 class Gate:

@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 
-from proxy.aio import ASKER, Asker
+from proxy.aio import ASKER, Asker, Shares
 from proxy.errors import CheckError
 from proxy.protocols import Checker
 from proxy.types import Judgement, Pair
@@ -18,8 +18,6 @@ _BATCH_SECONDS = 0.3
 """About how long a batch may take, since whoever comes meanwhile waits for its end."""
 _LEAST = 4
 """Pairs of a batch, however long they take."""
-_HALVED = 10.0
-"""Seconds in which what a key was given counts half."""
 
 
 class Batching:
@@ -184,10 +182,8 @@ class _Turns:
     and the checks of a request, go round."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
         self._keys: OrderedDict[str, OrderedDict[int, deque[_Asking]]] = OrderedDict()
-        self._given: dict[str, float] = {}
-        self._counted = now()
+        self._shares = Shares(now=now)
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -205,17 +201,14 @@ class _Turns:
 
     def lightest(self) -> frozenset[str]:
         """The keys that wait and were given least lately, or not much more than that."""
-        now = self._now()
-        share = 0.5 ** ((now - self._counted) / _HALVED)
-        self._given = {key: pairs * share for key, pairs in self._given.items() if pairs * share >= 1}
-        self._counted = now
-        bound = 2 * min((self._given.get(key, 0.0) for key in self._keys), default=0.0) + TURN
-        return frozenset(key for key in self._keys if self._given.get(key, 0.0) <= bound)
+        self._shares.fade()
+        bound = 2 * min(map(self._shares.of, self._keys), default=0.0) + TURN
+        return frozenset(key for key in self._keys if self._shares.of(key) <= bound)
 
     def next(self, keys: frozenset[str]) -> _Asking | None:
         """The check of these keys whose turn it is, taken out of the line; None: there is none."""
         waiting = (key for key in self._keys if key in keys)
-        key = min(waiting, key=lambda key: self._given.get(key, 0.0), default=None)
+        key = min(waiting, key=self._shares.of, default=None)
         if key is None:
             return None
         request = next(iter(self._keys[key]))
@@ -227,7 +220,7 @@ class _Turns:
 
     def charge(self, asking: _Asking, pairs: int) -> None:
         """Counts pairs that the check's key is given."""
-        self._given[asking.asker.key] = self._given.get(asking.asker.key, 0.0) + pairs
+        self._shares.give(asking.asker.key, pairs)
 
     def _tidy(self, key: str, request: int) -> None:
         if not self._keys[key][request]:

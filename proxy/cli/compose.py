@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -47,7 +47,7 @@ class Library:
 
     corpus: SearchableCorpus
     encoder: WindowedEncoder
-    thread: ThreadPoolExecutor
+    thread: Executor
     generation: str = ""
     """Of the index."""
     path: Path | None = None
@@ -225,7 +225,7 @@ class Backends:
 
     settings: Settings
     encoder: WindowedEncoder
-    searching: ThreadPoolExecutor
+    searching: Executor
     path: Path | None
     place: MilvusPlace | None
     forwarders: Mapping[str, UpstreamClient]
@@ -233,7 +233,7 @@ class Backends:
     request_corpora: RequestCorpora
     models: Mapping[str, Model] = field(default_factory=dict)
     """Models that no index is part of, once they are made."""
-    threads: tuple[ThreadPoolExecutor, ...] = ()
+    threads: tuple[Executor, ...] = ()
     """Those that end with the application."""
     closes_clients: bool = True
     """Whether the clients of upstreams end with this."""
@@ -338,9 +338,7 @@ def make_backends(settings: Settings, library: Library, checkers: Checkers | Non
     )
 
 
-def _request_corpora(
-    settings: Settings, encoder: WindowedEncoder, searching: ThreadPoolExecutor
-) -> RequestCorpora:
+def _request_corpora(settings: Settings, encoder: WindowedEncoder, searching: Executor) -> RequestCorpora:
     return RequestCorpora(
         encoder,
         thread=searching,

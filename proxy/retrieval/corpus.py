@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -13,6 +13,7 @@ from typing import Protocol
 import faiss
 import numpy as np
 
+from proxy.aio import FairThread
 from proxy.errors import RetrievalError
 from proxy.protocols import Encoder, Passages, Retriever
 from proxy.retrieval.index_files import EncodedText, Index
@@ -22,11 +23,12 @@ from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages
 from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking, Ranking
 from proxy.retrieval.vector_index import ExactScan, VectorIndex, open_vector_index
 from proxy.retrieval.vector_table import HeldVectors, VectorRows, open_vectors
-from proxy.types import Evidence, Passage, RetrievalMode
+from proxy.types import Evidence, Passage, RetrievalMode, Vectors
 
 _LONGEST_KEPT = 4_000
-_BLOCK = 32
-"""Passages encoded in one call: between two calls the queries of other requests get their turn."""
+_PIECE = 16
+_PIECE_CHARACTERS = 2_000
+"""Queries searched, or passages encoded, in one call: between two calls other requests get their turn."""
 
 ENCODED: EncodedText = "text"
 """What the encoder sees of a passage. With title and section before it, all-MiniLM-L6-v2's recall@1 over
@@ -104,10 +106,30 @@ def open_corpus(index: Index) -> Corpus:
 def hold_corpus(passages: Sequence[Passage], encoder: Encoder, threshold: float) -> Corpus:
     """A corpus in memory. Blocking: call it off the event loop."""
     texts = [encoded_text(passage) for passage in passages]
-    starts = range(0, max(1, len(texts)), _BLOCK)
-    vectors = np.concatenate([encoder.encode(texts[start : start + _BLOCK]) for start in starts])
-    held = HeldVectors(vectors)
-    return Corpus(HeldPassages(passages), held, ExactScan(vectors), postings_of(passages), threshold)
+    vectors = [encoder.encode(piece) for piece in pieces(texts)]
+    return encoded_corpus(passages, vectors or [encoder.encode([])], threshold)
+
+
+def encoded_corpus(passages: Sequence[Passage], vectors: Sequence[Vectors], threshold: float) -> Corpus:
+    """A corpus in memory, of passages whose vectors are known, in pieces. Blocking."""
+    joined = np.concatenate(vectors)
+    return Corpus(
+        HeldPassages(passages), HeldVectors(joined), ExactScan(joined), postings_of(passages), threshold
+    )
+
+
+def pieces(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The texts, few at a time: what a thread does for one request before it looks at the others."""
+    piece: list[str] = []
+    characters = 0
+    for text in texts:
+        if piece and (len(piece) >= _PIECE or characters + len(text) > _PIECE_CHARACTERS):
+            yield piece
+            piece, characters = [], 0
+        piece.append(text)
+        characters += len(text)
+    if piece:
+        yield piece
 
 
 def encoded_text(passage: Passage) -> str:
@@ -115,9 +137,10 @@ def encoded_text(passage: Passage) -> str:
     return passage.text
 
 
-def search_thread() -> ThreadPoolExecutor:
-    """One thread that searches. Retrievers may share it; more threads would only share the processor."""
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="search", initializer=_use_one_thread)
+def search_thread() -> Executor:
+    """One thread that searches, in turns between keys. Retrievers may share it; more threads would only share
+    the processor."""
+    return FairThread("search", _use_one_thread)
 
 
 def _use_one_thread() -> None:
@@ -149,16 +172,19 @@ class RankingRetriever:
         self._thread = thread
 
     async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
-        """Per query at most k passages, best first; all queries in one batch.
+        """Per query at most k passages, best first; a few queries at a time.
 
         Raises:
             RetrievalError: whatever went wrong, its cause attached.
         """
         if not queries or k < 1:
             return [()] * len(queries)
+        found: list[tuple[Evidence, ...]] = []
         with searching("The corpus"):
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, self._search, tuple(queries), k)
+            for piece in pieces(queries):
+                found += await loop.run_in_executor(self._thread, self._search, piece, k)
+        return found
 
     def _search(self, queries: Sequence[str], k: int) -> list[tuple[Evidence, ...]]:
         return [

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from heapq import merge
 from itertools import accumulate
 
+from proxy.aio import FairThread
 from proxy.protocols import Retriever
 from proxy.retrieval.chunks import WindowedEncoder, chunk, passage_tokens
-from proxy.retrieval.corpus import Corpus, hold_corpus, retriever
+from proxy.retrieval.corpus import encoded_corpus, encoded_text, pieces, retriever
 from proxy.types import Document, Evidence, Passage, RetrievalMode
 
 
@@ -24,7 +25,7 @@ class RequestCorpus:
 
 
 class RequestCorpora:
-    """Makes the documents of requests searchable, one request at a time, off the event loop.
+    """Makes the documents of requests searchable, in turns between keys, off the event loop.
 
     Chunking and encoding have a thread of their own, because the documents of one request may take long to
     encode and the searches of all others must not wait for that.
@@ -49,7 +50,7 @@ class RequestCorpora:
         self._words = words
         self._max_tokens = passage_tokens(encoder)
         self._threshold = threshold
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents")
+        self._thread = FairThread("documents")
 
     async def open(
         self, documents: Sequence[Document], mode: RetrievalMode, *, random_cosine: float
@@ -63,24 +64,24 @@ class RequestCorpora:
                 is the one of the index.
         """
         loop = asyncio.get_running_loop()
-        given = tuple(documents)
-        passages, corpus = await loop.run_in_executor(self._thread, self._hold, given, random_cosine)
+        passages: list[Passage] = []
+        for document in documents:
+            passages += await loop.run_in_executor(self._thread, self._chunked, document)
+        texts = [encoded_text(passage) for passage in passages]
+        vectors = [
+            await loop.run_in_executor(self._thread, self._encoder.encode, piece)
+            for piece in (*pieces(texts), *([] if texts else [()]))
+        ]
+        corpus = await loop.run_in_executor(self._thread, encoded_corpus, passages, vectors, random_cosine)
         search = retriever(corpus, self._encoder, mode, thread=self._search_thread, threshold=self._threshold)
-        return RequestCorpus(search, passages)
+        return RequestCorpus(search, tuple(passages))
 
     def close(self) -> None:
         """Ends the thread. Documents that still wait for it are dropped."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def _hold(
-        self, documents: Sequence[Document], random_cosine: float
-    ) -> tuple[tuple[Passage, ...], Corpus]:
-        passages = tuple(
-            passage
-            for document in documents
-            for passage in chunk(document, words=self._words, max_tokens=self._max_tokens)
-        )
-        return passages, hold_corpus(passages, self._encoder, random_cosine)
+    def _chunked(self, document: Document) -> list[Passage]:
+        return list(chunk(document, words=self._words, max_tokens=self._max_tokens))
 
 
 _Key = tuple[float, int, int]

@@ -18,8 +18,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.errors import RetrievalError
 from proxy.aio import ASKER, Asker
+from proxy.errors import RetrievalError
 from proxy.retrieval import Corpus, hold_corpus, open_corpus, retriever, search_thread
 from proxy.retrieval.corpus import CachedRetriever
 from proxy.retrieval.index_files import open_index
@@ -72,9 +72,7 @@ async def test_the_passage_that_says_it_comes_first(
     assert all((each.score > 0.5) == (mode != "lexical") for each in (evidence[0][0], evidence[1][0]))
 
 
-async def test_what_was_found_lately_is_kept_within_a_bound(
-    corpus: Corpus, thread: ThreadPoolExecutor
-) -> None:
+async def test_what_was_found_lately_is_kept_within_a_bound(corpus: Corpus, thread: Executor) -> None:
     encoder = HashingEncoder(dimension=packaged_encoder().dimension)
     search = corpus.retriever(encoder, "dense", thread=thread, threshold=-1)
     first = await search.search(["a whale", "a giraffe", "a whale"], 2)
@@ -93,7 +91,7 @@ async def test_what_was_found_lately_is_kept_within_a_bound(
     assert encoder.encoded[asked:] == ["one", "two", "three", "two"], "the one asked for last stays"
 
 
-async def test_a_search_that_failed_is_not_kept(corpus: Corpus, thread: ThreadPoolExecutor) -> None:
+async def test_a_search_that_failed_is_not_kept(corpus: Corpus, thread: Executor) -> None:
     inner = retriever(corpus, packaged_encoder(), "dense", thread=thread, threshold=-1)
     broken = retriever(corpus, HashingEncoder(), "dense", thread=thread)  # of another dimension
     search = CachedRetriever(broken)
@@ -103,9 +101,7 @@ async def test_a_search_that_failed_is_not_kept(corpus: Corpus, thread: ThreadPo
     assert await search.search(["a whale"], 2) == await inner.search(["a whale"], 2)
 
 
-async def test_hybrid_gives_the_cosine_of_what_only_words_found(
-    corpus: Corpus, thread: Executor
-) -> None:
+async def test_hybrid_gives_the_cosine_of_what_only_words_found(corpus: Corpus, thread: Executor) -> None:
     claims = ["Giraffes stand up."]
     hybrid = retriever(corpus, packaged_encoder(), "hybrid", thread=thread, threshold=-1)
     [evidence] = await hybrid.search(claims, 5)
@@ -241,16 +237,19 @@ async def test_who_searches_little_does_not_wait_for_who_searches_much(held: Cor
     assert [text[:6] for text in encoder.encoded] == ["much m", "little", "much m", "much m"]
 
 
-async def test_a_thread_that_has_ended_takes_nothing_and_drops_what_waits() -> None:
-    thread, go = search_thread(), threading.Event()
-    running = thread.submit(go.wait, 10)
-    waiting = thread.submit(int)
-    while not running.running():
-        await asyncio.sleep(0.001)
+def test_a_thread_that_has_ended_takes_nothing_and_drops_what_waits() -> None:
+    thread, begun, go = search_thread(), threading.Event(), threading.Event()
+
+    def work() -> bool:
+        begun.set()
+        return go.wait(10)
+
+    running, waiting = thread.submit(work), thread.submit(int)
+    assert begun.wait(10)
+    thread.shutdown(wait=False, cancel_futures=True)
     go.set()
-    thread.shutdown(cancel_futures=True)
-    assert running.result()
-    assert waiting.cancelled() or waiting.done()
+    assert running.result(10)
+    assert waiting.cancelled()
     with pytest.raises(RuntimeError, match="has ended"):
         thread.submit(int)
 

@@ -16,7 +16,7 @@ import numpy as np
 from proxy.config.store_settings import Milvus
 from proxy.errors import BrokenIndexError, ConfigError, RetrievalError
 from proxy.protocols import Encoder
-from proxy.retrieval.corpus import Corpus, RankingRetriever, open_corpus, retriever, searching
+from proxy.retrieval.corpus import Corpus, RankingRetriever, open_corpus, pieces, retriever, searching
 from proxy.retrieval.index_files import open_index
 from proxy.retrieval.milvus.collection import (
     PASSAGE_FIELDS,
@@ -242,7 +242,12 @@ class MilvusRetriever:
             loop = asyncio.get_running_loop()
             vectors = None
             if self._mode != "lexical":
-                vectors = await loop.run_in_executor(self._thread, self._encoder.encode, asked)
+                vectors = np.concatenate(
+                    [
+                        await loop.run_in_executor(self._thread, self._encoder.encode, piece)
+                        for piece in pieces(asked)
+                    ]
+                )
             found = await loop.run_in_executor(
                 self._corpus.calls, self._corpus.search, asked, vectors, self._mode, k, self._threshold
             )
