@@ -123,8 +123,27 @@ _LEAD_IN = _any(
     r".*\b(?:following|below|as follows|such as|includes?|including|are|is|these|here|example"
     r"|for instance)[:：]$",
     r".*\b(?:the following|listed below|as follows)\b",
+    r"(?:(?:some|the|a few|other|more) )?(?:key|main|notable|important|interesting|relevant) [a-z]+\b",
 )
 _SHORT_LEAD_IN_WORDS = 4
+
+_MAX_TITLE = 60
+_MAX_TITLE_HAN = 12
+_TITLE_NUMBER = re.compile(
+    r"(?:(?:step|part|chapter|section|phase|day|week|option|example|stage) )?(?:\d{1,2}|[ivx]{1,4}|[a-h])"
+    r"(?:[.):：、．]\s*|$)|第[一二三四五六七八九十\d]{1,3}[章节步部条点][.、:：]?\s*|[一二三四五六七八九十]{1,3}、",
+    re.I,
+)
+"""The number before a title: `1. Design`, `Step 2: Assembly`, `第三章`."""
+_NOT_IN_TITLES = re.compile(r"[.!?。！？；;:：](?:\s|$)|[。！？；：，]|\d")
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|cannot|will|would|could|should|may|might|must"
+    r"|won|wrote|made|led|held|became|began|built|took|lies|died|remains?|contains?|consists?|includes?)\b"
+    r"|n't\b|(?<=\w )[a-z]{3,}ed\b",
+    re.I,
+)
+_VERB_ZH = re.compile(r"是|为(?!什么|何)|有|在|于|被|由|了|属|来自|包括|包含|成为|[建生死](?=于)|建成")
+_SMALL_IN_TITLES = frozenset("a an the and or of in on at by for to from with vs via as".split())
 
 _AI_ZH = r"(?:人工智能|AI|语言模型|大型?语言模型|智能助手|助手)"
 _NOT_CHECKABLE_ZH = _any(
@@ -179,10 +198,30 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
     text = _EMOJI.sub("", plain.replace("’", "'")).strip(_CLOSERS + _OPENERS)
     if not any(char.isalnum() for char in text) or text[-1] in "?？" or _says_nothing(text):
         return False
+    if text[-1] in ":：" and is_title(text):
+        return False
     # Only the beginning and the last character decide; long sentences are cut to bound the time.
     text = text if len(text) <= _MAX_LOOKED_AT else f"{text[:_MAX_LOOKED_AT]}{text[-1]}"
     chinese = han_count(text) * 4 > len(text)
     return _checkable_zh(text) if chinese else _checkable_en(text.lower())
+
+
+def is_title(plain: str) -> bool:
+    """Whether a line that stands alone, in bold or before a colon, names what follows and states nothing.
+
+    It is short, has no sentence's end, no verb that we know, and no number but the one it may begin with. In
+    doubt it is a statement: up to four words may be in lower case, more are a title in title case only.
+    """
+    text = _EMOJI.sub("", plain.replace("’", "'")).strip(_CLOSERS + _OPENERS).rstrip(":： \t")
+    if number := _TITLE_NUMBER.match(text):
+        text = text[number.end() :].strip(_CLOSERS + _OPENERS) or text
+    if len(text) > _MAX_TITLE or not any(map(str.isalpha, text)) or _NOT_IN_TITLES.search(text):
+        return False
+    if han := han_count(text):
+        return han <= _MAX_TITLE_HAN and not _VERB_ZH.search(text)
+    words = text.split()
+    cased = all(word in _SMALL_IN_TITLES or not word[0].islower() for word in words)
+    return not _VERB.search(text) and (cased or len(words) <= _SHORT_LEAD_IN_WORDS)
 
 
 def _says_nothing(text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from unicodedata import combining
 
-from proxy.claims.checkable import is_checkable
+from proxy.claims.checkable import is_checkable, is_title
 from proxy.text.inline import Token, tokens
 from proxy.text.markdown import Block, Span, blocks
 from proxy.text.sentences import sentence_spans
@@ -32,6 +32,7 @@ _VAGUE = frozenset(
 )
 """Headings of a column that say nothing about what stands in it."""
 _OPENERS = " \t\n(<[“\"'（《【「"
+_BOLD = ("**", "__", "***", "___")
 
 
 def segment(draft: str) -> tuple[Claim, ...]:
@@ -45,11 +46,11 @@ def segment(draft: str) -> tuple[Claim, ...]:
     """
     claims: list[Claim] = []
     headings: Mapping[int, str] = {}
-    end = 0
+    end, last = 0, len(draft.rstrip())
     for block in blocks(draft):
         start, before, end = block.lines[0][0], end, block.lines[-1][1]
         if block.kind not in ("row", "header"):
-            claims += _sentences(draft, block)
+            claims += _sentences(draft, block, last)
             headings = {}
             continue
         if _BLANK_LINE.search(draft, before, start):
@@ -111,6 +112,20 @@ class _Run:
         plain = " ".join(self.text[start:end].split())
         checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, kind)
         return Claim(left, right, self.draft[left:right], plain, checkable)
+
+    def heads(self, last: int) -> bool:
+        """Whether it is a line in bold that only names what follows. One that ends the draft, at `last`, is
+        an answer."""
+        first, final = self.tokens[0], self.tokens[-1]
+        mark = self.draft[first.start : first.end]
+        if first.kind != "open" or mark not in _BOLD:
+            return False
+        inner = [token for token in self.tokens[1:-1] if token.kind in ("open", "close")]
+        colon = final.kind == "text" and self.draft[final.start : final.end].strip() in (":", "：")
+        closing = self.tokens[-2] if colon and len(self.tokens) > 2 else final
+        whole = closing.kind == "close" and self.draft[closing.start : closing.end] == mark
+        inside = [token for token in inner if token is not closing]
+        return whole and not inside and final.end < last and is_title(self.text)
 
     def divided(self, start: int, end: int) -> Iterator[Span]:
         """A sentence in parts of at most `MAX_CLAIM` code points, where it may be divided."""
@@ -226,13 +241,25 @@ class _Run:
         return False
 
 
-def _sentences(draft: str, block: Block) -> Iterator[Claim]:
+def _sentences(draft: str, block: Block, last: int) -> Iterator[Claim]:
+    """The claims of a block. `last`: where the text of the whole draft ends."""
     for run in _runs(draft, block):
+        kind: str = block.kind
+        if kind == "paragraph" and run.heads(last):
+            kind = "heading"
+        elif kind == "heading" and not _has_sign(draft, block) and not is_title(run.text):
+            kind = "paragraph"  # underlined, but a statement
         for sentence in _unbroken(run):
             for start, end in run.divided(*sentence):
-                claim = run.claim(start, end, block.kind)
+                claim = run.claim(start, end, kind)
                 if claim is not None:
                     yield claim
+
+
+def _has_sign(draft: str, block: Block) -> bool:
+    """Whether a heading has a `#` before it."""
+    start = block.lines[0][0]
+    return "#" in draft[draft.rfind("\n", 0, start) + 1 : start]
 
 
 def _unbroken(run: _Run) -> Iterator[Span]:

@@ -56,6 +56,8 @@ _DISPLAY = re.compile(
 )
 _ENVIRONMENT_END = re.compile(r"\\end\{[a-zA-Z]{1,20}\*?\}")
 _CLOSERS = {"$$": "$$", "\\[": "\\]", "<!--": "-->"}
+SENTENCE_ENDS = ".!?…。！？；"
+"""What ends a sentence, and no heading."""
 _PIPE = re.compile(r"\\.|\|")
 _MAX_CONTAINERS = 16
 
@@ -172,6 +174,8 @@ class _Scanner:
     def _line(self, start: int, end: int, depth: int, marked: bool) -> Iterator[Block]:
         span = stripped(self.draft, start, end)
         if span is None or is_ruler(self.draft[start:end]):
+            if span is not None and self._underlines(span[0], depth):
+                self.kind = "heading"
             yield from self._flush()
             self.after_blank = span is None
             return
@@ -196,6 +200,13 @@ class _Scanner:
             if not self.lines:
                 self.kind = "item" if marked else "paragraph"
             self.lines.append(span)
+
+    def _underlines(self, start: int, depth: int) -> bool:
+        """Whether a ruler that starts there makes the line above a heading (CommonMark 4.3). Behind the end
+        of a sentence it is the ruler that authors mean."""
+        if self.draft[start] not in "=-" or self.kind != "paragraph" or len(self.lines) != 1:
+            return False
+        return depth == self.quote_depth and self.draft[self.lines[0][1] - 1] not in SENTENCE_ENDS
 
     def _note_list(self, start: int, marked: bool) -> None:
         """A list goes on through blank lines as long as lines are indented."""

@@ -67,6 +67,8 @@ An *open star. And `open code. And [open link. End
 """
 HARD = (
     MARKDOWN,
+    "Overview\n---\nHoney is old. **Uses**\n\n**Uses**\n\nTea is a use. So is mead\n---\n**Paris**\n",
+    "概述\n---\n蜂蜜很甜。\n\n**用途**\n\n可以泡茶。**巴黎**",
     MARKDOWN.replace("\n", "\r\n"),
     "**Bold one. Second one.** Third one. Fourth",
     "**Bold one. Second one. Third one. Fourth",

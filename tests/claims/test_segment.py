@@ -171,6 +171,56 @@ def test_facts_are_checkable(plain: str) -> None:
     assert is_checkable(plain)
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "## Overview",
+        "**Overview**",
+        "__Overview:__",
+        "***Design and Construction of the Eiffel Tower***",
+        "**Overview**:",
+        "Overview:",
+        "Some key facts about the tower:",
+        "**Step 2: Assembly**",
+        "**1. Health benefits**",
+        "Overview\n---",
+        "Design and construction\n===",
+        "> **Overview**\n>",
+        "**概述**",
+        "**一、建筑特点**",
+        "建筑特点：",
+        "建筑特点\n---",
+    ],
+)
+def test_what_only_names_the_text_below_is_a_heading(heading: str) -> None:
+    gap = "\n" if heading.startswith(">") else "\n\n"
+    found = segment(f"{heading}{gap}Honey never spoils.")
+    assert [claim.checkable for claim in found] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("draft", "why"),
+    [
+        ("**Paris**", "an answer, with nothing below"),
+        ("**Paris**\n", "the same"),
+        ("**330 metres**\n\nThat is tall.", "a number"),
+        ("**Paris is the capital of France**\n\nMore.", "a verb"),
+        ("**Gustave Eiffel designed it**\n\nMore.", "a verb"),
+        ("**Honey never spoils.**\n\nMore.", "a sentence's end"),
+        ("**Height: unknown**\n\nMore.", "a value"),
+        ("**Overview**: Honey never spoils.\n\nMore.", "a statement behind it"),
+        ("**Overview** of honey\n\nMore.", "only a part is bold"),
+        ("- **Paris**\n- **Lyon**", "items of a list"),
+        ("Honey contains water\n---\nMore.", "a verb over the ruler"),
+        ("Honey never spoils.\n---\nMore.", "a sentence before a ruler"),
+        ("**李白是唐代诗人**\n\n他很有名。", "a verb"),
+        ("**公元前256年**\n\n都江堰建成。", "a number"),
+    ],
+)
+def test_a_statement_in_bold_or_before_a_ruler_is_checked(draft: str, why: str) -> None:
+    assert segment(draft)[0].checkable, why
+
+
 def test_a_fact_after_a_short_lead_keeps_its_own_claim() -> None:
     found = [
         (claim.text, claim.checkable)
