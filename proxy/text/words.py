@@ -1,7 +1,7 @@
 """Words of a text in a form that can be compared: stems, numbers, pairs of Chinese characters.
 
 `uncovered` says which words of a text others do not contain; `nearest` which documents share most words with
-a text.
+a text; `closest` which sentence of a passage says most of it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from proxy.text.normalisation import stem
 from proxy.text.scripts import CJK, HAN
@@ -148,6 +149,46 @@ def nearest(texts: Mapping[int, str]) -> Nearest:
     """Documents, by their numbers."""
     words = {number: _terms(text) for number, text in texts.items()}
     return Nearest(words, Counter(word for document in words.values() for word in document))
+
+
+def closest(sentences: Sequence[str], text: str, known: str = "") -> int:
+    """The index of the sentence, of at least one, that shares most content words with the text; the first of
+    equals.
+
+    A word weighs by its inverse frequency among the sentences. What all of them are about tells them not
+    apart: words of `known`, their document's title, only decide between sentences that share no other more. A
+    number of the text that no sentence has counts as shared with each that has another number.
+    """
+    said = [{key for word in words(sentence) if word.content for key in word.keys} for sentence in sentences]
+    spread = Counter(chain.from_iterable(said))
+    wanted = {key for word in words(text) if word.content for key in word.keys}
+    about = {key for word in words(known) for key in word.keys}
+    other = any(key[0].isdigit() and not spread[key] for key in wanted)
+
+    def worth(index: int) -> tuple[float, float, int]:
+        shared = {key: math.log(1 + len(said) / spread[key]) for key in said[index] & wanted}
+        number = math.log(2) if other and any(key[0].isdigit() for key in said[index]) else 0.0
+        own = math.fsum(weight for key, weight in shared.items() if key not in about)
+        return own + number, math.fsum(shared.values()), -index
+
+    return max(range(len(said)), key=worth)
+
+
+def shared_spans(sentence: str, text: str) -> tuple[Span, ...]:
+    """The spans of the sentence's content words that the text has too, neighbours as one."""
+    wanted = {key for word in words(text) if word.content for key in word.keys}
+    return joined(sentence, (word for word in words(sentence) if word.content and wanted & {*word.keys}))
+
+
+def joined(text: str, some: Iterable[Word]) -> tuple[Span, ...]:
+    """The spans of some words of the text, in order; those with nothing but space between them are one."""
+    spans: list[Span] = []
+    for word in some:
+        if spans and not text[spans[-1][1] : word.start].strip():
+            spans[-1] = (spans[-1][0], max(word.end, spans[-1][1]))
+        else:
+            spans.append((word.start, word.end))
+    return tuple(spans)
 
 
 def _terms(text: str) -> frozenset[str]:

@@ -186,3 +186,52 @@ def test_why_claims_could_not_be_checked_is_told_once() -> None:
     failed = replace(evidence("a"), judgement=Judgement(X, reason="no readable answer"))
     findings = [Finding(CLAIM, X, evidence=(failed, failed)), Finding(CLAIM, S, evidence=(evidence("b", S),))]
     assert judging.failures(findings) == ["no readable answer"]
+
+
+TOWER = (
+    "The Eiffel Tower was completed in March 1889. "
+    "The Eiffel Tower stands on the Champ de Mars near the Seine. "
+    "Its company was that of Gustave Eiffel.\nThe tower grows by several centimetres in summer."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote"),
+    [
+        (
+            "The Eiffel Tower stands near the Thames.",
+            "The Eiffel Tower stands on the Champ de Mars near the Seine.",
+        ),
+        ("The Eiffel Tower grows in winter.", "The tower grows by several centimetres in summer."),
+        ("The Eiffel Tower dates from 1789.", "The Eiffel Tower was completed in March 1889."),
+        ("The Eiffel Tower is red.", "The Eiffel Tower was completed in March 1889."),
+        ("A company of Nikola Tesla built the Eiffel Tower.", "Its company was that of Gustave Eiffel."),
+    ],
+)
+@pytest.mark.parametrize("verdict", [U, C])
+def test_a_failed_claim_is_shown_the_sentence_that_says_most_of_it(
+    claim: str, quote: str, verdict: Verdict
+) -> None:
+    """Not the one that the checker read last, and not for the words that the document is called by."""
+    passage = Passage("p", "d", "Eiffel Tower", "", TOWER, "", 0, len(TOWER))
+    judgement = Judgement(verdict, 0.1, quote=(0, 44), carrying=((4, 16),))
+    finding = Finding(Claim(0, len(claim), claim, claim), verdict, 0.1, (Evidence(passage, 0.9, judgement),))
+    shown = judging.with_quotes(finding).decisive
+    assert shown is not None
+    assert shown.quote == quote
+    underlined = [shown.quote[start:end] for start, end in shown.highlights]
+    assert underlined
+    assert all(word in claim.lower() for span in underlined for word in span.lower().split())
+
+
+def test_a_quote_of_several_chinese_sentences_is_the_nearest() -> None:
+    text = "都江堰位于岷江。都江堰由李冰主持修建。它至今仍在使用。"
+    passage = Passage("p", "d", "都江堰", "", text, "", 0, len(text))
+    claim = "都江堰由大禹主持修建。"
+    finding = Finding(
+        Claim(0, len(claim), claim, claim), U, 0.1, (Evidence(passage, 0.9, Judgement(U, 0.1)),)
+    )
+    shown = judging.with_quotes(finding).decisive
+    assert shown is not None
+    assert shown.quote == "都江堰由李冰主持修建。"
+    assert shown.highlights == ()  # a checker that reports none

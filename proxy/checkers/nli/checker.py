@@ -18,7 +18,7 @@ from proxy.checkers.nli.weights import Calibration, Loaded
 from proxy.checkers.vetoes import changed_number
 from proxy.model_files import device, dtype_of
 from proxy.text.scripts import language_of
-from proxy.text.words import uncovered, words
+from proxy.text.words import joined, shared_spans, uncovered
 from proxy.types import Judgement, Language, Page, Pair, Verdict
 
 log = logging.getLogger(__name__)
@@ -225,30 +225,16 @@ def _quoted(pair: Pair, window: Window) -> tuple[tuple[int, int] | None, tuple[t
     if not window.sentences:
         return None, ()
     start, end = window.sentences[0]
-    wanted = {key for word in words(pair.claim) if word.content for key in word.keys}
-    said = [
-        word for word in words(pair.evidence[start:end]) if word.content and wanted.intersection(word.keys)
-    ]
-    return (start, end), _joined(pair.evidence, [(start + word.start, start + word.end) for word in said])
+    shared = shared_spans(pair.evidence[start:end], pair.claim)
+    return (start, end), tuple((start + first, start + last) for first, last in shared)
 
 
 def _missing(pair: Pair) -> tuple[tuple[int, int], ...]:
     """The content words of the claim that stand nowhere in the evidence or its titles."""
-    return _joined(pair.claim, [(word.start, word.end) for word in uncovered(pair.claim, _texts(pair))])
+    return joined(pair.claim, uncovered(pair.claim, _texts(pair)))
 
 
 def _texts(pair: Pair) -> list[str]:
     """The evidence with its titles."""
     pages = (Page(pair.evidence, pair.title), *pair.others)
     return [text for page in pages for text in (page.text, page.title)]
-
-
-def _joined(text: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The spans, neighbours with nothing but space between them as one."""
-    joined: list[tuple[int, int]] = []
-    for start, end in spans:
-        if joined and not text[joined[-1][1] : start].strip():
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return tuple(joined)
