@@ -27,6 +27,8 @@ INDEX = Path(__file__).parent.parent / "index"
 MOST_BYTES = 200_000
 COLOURS = 256
 SECONDS = 120
+PASSAGE = "iframe[src*='/v1/references/']"
+"""The frame with a passage beside a chat."""
 TEXT = (
     "The Eiffel Tower was inaugurated on 31 March 1889. "
     "The iron frame of the Eiffel Tower weighs about 9,150 tonnes. "
@@ -45,9 +47,11 @@ def main() -> None:
         sys.exit("The examples are not indexed: run make pictures.")
     with sync_playwright() as playwright:
         # Root, as in a container, has no sandbox in Chromium; what it opens here is our own.
-        options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=chromium, args=options, timeout=1000 * SECONDS)
-        with demo.server(INDEX, "--model", demo.MODEL, patience=10 * SECONDS) as base_url:
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=chromium, args=sandbox, timeout=1000 * SECONDS)
+        framed = {"VOUCH_SERVER__FRAME_ANCESTORS": '["http://127.0.0.1:*"]'}
+        options = ("--model", demo.MODEL)
+        with demo.server(INDEX, *options, patience=10 * SECONDS, settings=framed) as base_url:
             home = base_url.removesuffix("v1")
             take_ask(browser, home)
             take_check(browser, home)
@@ -105,19 +109,29 @@ def take_chat_ui(browser: Browser, base_url: str, ui: ChatUI, take: Callable[[Pa
         print(f"No pictures of {ui.name}: {ui.missing}")
         return
     with tempfile.TemporaryDirectory() as folder, started(ui, base_url, demo.MODEL, Path(folder)) as address:
-        context = browser.new_context(locale="en-GB", viewport={"width": 1100, "height": 700})
+        context = browser.new_context(locale="en-GB", viewport={"width": 1100, "height": ui_height(ui)})
         context.set_default_timeout(1000 * SECONDS)
         take(context.new_page(), address)
         context.close()
 
 
+def ui_height(ui: ChatUI) -> int:
+    """How high a chat UI's window is: so that the whole reply is seen."""
+    return {"open-webui": 940, "gradio": 720}.get(ui.name, 600)
+
+
 def take_open_webui(page: Page, address: str) -> None:
-    """A reply with chips and verdicts, and the source that a chip opens."""
+    """A reply with chips and verdicts, and its sources: alone, and beside the chat."""
     install_filter(address, demo.MODEL)
     chat = Chat(page, address, demo.MODEL)
     shown = chat.ask(demo.QUESTION)
     chips = shown.get_by_role("button", name="View source: Eiffel Tower")
     chips.last.click()
+    expect(page.frame_locator(PASSAGE).locator("mark")).to_be_visible()
+    save(page, "open-webui-beside")
+    page.get_by_role("button", name="Close embed").click()
+    shown.get_by_role("button", name="Sources").click()
+    shown.get_by_role("button", name="View source: 4").click()
     expect(page.get_by_role("dialog").locator("strong").first).to_be_visible()
     save(page, "open-webui-source")
     page.keyboard.press("Escape")
@@ -135,6 +149,7 @@ def take_gradio(page: Page, address: str) -> None:
     box.fill(demo.QUESTION)
     box.press("Enter")
     expect(page.get_by_test_id("bot").last.locator("li a").first).to_be_visible()
+    expect(page.locator(".progress-text, .eta-bar").locator("visible=true")).to_have_count(0)
     save(page, "gradio")
 
 

@@ -168,6 +168,18 @@ def test_a_model_s_own_list_of_the_very_numbers_that_we_marked_is_taken_for_ours
     assert clean(turn(OWN_LIST.replace("big.", "big.[1]"))) == turn(OWN_LIST)
 
 
+def test_an_ordered_list_of_the_model_s_own_stays() -> None:
+    for end in (
+        "1. [Paris](https://p.example)",
+        "1. Paris\n2. Rome",
+        "1. [Paris](https://p.example)\n- (2) Rome",
+    ):
+        text = f"Paris is big.\n\n---\n\n{end}"
+        assert clean(turn(text)) == turn(text)
+    marked = "Paris is big.[1]\n\n---\n\n1. Paris"
+    assert clean(turn(marked)) == turn("Paris is big.\n\n---\n\n1. Paris")
+
+
 @pytest.mark.parametrize("number", ["[1]", "(1)"])
 def test_both_forms_of_our_list_are_recognised(number: str) -> None:
     """Chats that began before the list was written as it is now go on."""
@@ -179,7 +191,16 @@ def test_both_forms_of_our_list_are_recognised(number: str) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["\n\n---\n\n- [1] a", "[?]", "x.[1][?] ", "\r\n", "a.[1]\r\n", "- [1] [a](b)\n", "- (1) [a](b)\n"],
+    [
+        "\n\n---\n\n- [1] a",
+        "[?]",
+        "x.[1][?] ",
+        "\r\n",
+        "a.[1]\r\n",
+        "- [1] [a](b)\n",
+        "- (1) [a](b)\n",
+        "1. [a](b)\n",
+    ],
 )
 def test_cleaning_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
@@ -210,7 +231,7 @@ def test_the_openai_sdk_s_next_turn_is_what_the_upstream_wrote(
     shown = name != "none" and mode != "passthrough"
     marker = "[(1)](" if name == "markdown" else "[1]"
     assert (marker in message["content"]) is shown
-    assert ("\n\n---\n\n- (1) [" in message["content"]) is (shown and name == "markdown")
+    assert ("\n\n---\n\n1. [" in message["content"]) is (shown and name == "markdown")
     turns = [*asked, message, {"role": "user", "content": "Sure?"}]
     client.chat.completions.create(model="test", messages=turns, extra_body={"vouch": vouch})
     came_back = upstream.requests[-1].body["messages"][1]

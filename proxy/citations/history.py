@@ -19,7 +19,11 @@ from proxy.text.scripts import language_of
 from proxy.types import Finding, Language, Verdict
 
 _HEAD = "\n\n---\n\n"
-_ENTRY = re.compile(r"- [\[(](\d{1,3})[\])] (?:\[[^\[\]\n]+\]\([^\s()]+\)|[^\[\]\n]+)")
+_ENTRIES = (
+    re.compile(r"(\d{1,3})\. \[[^\[\]\n]+\]\([^\s()]+\)"),
+    re.compile(r"- [\[(](\d{1,3})[\])] (?:\[[^\[\]\n]+\]\([^\s()]+\)|[^\[\]\n]+)"),
+)
+"""The lines of the footer: of an ordered list, or of one that has the numbers in its text."""
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$&]")
 _MARKER = re.compile(r"\[[\[(]?(\d{1,3})[\])]")
 _MAX_NUMBER = 999
@@ -38,12 +42,17 @@ class Source:
 def footer(content: str, sources: Sequence[Source]) -> str:
     """The footer for `content`, which has a marker for each source: a ruler and a list.
 
-    Empty where there are no sources, and where Markdown would not read the footer as a list or would read the
-    content differently (after an unclosed code block).
+    The list is an ordered one (`1. [Title](url)`) where all sources are links and no number is missing, since
+    Markdown would count on. Else the numbers stand in the text (`- (1) Title`). Empty where there are no
+    sources, and where Markdown would not read the footer as a list or would read the content differently
+    (after an unclosed code block).
     """
     if not sources or max(source.n for source in sources) > _MAX_NUMBER:
         return ""
-    text = _HEAD + "\n".join(map(_entry, sources))
+    linked = all(map(_opens, sources))
+    counted = [source.n for source in sources] == list(range(sources[0].n, sources[0].n + len(sources)))
+    sign = "{}." if linked and counted else "- ({})"
+    text = _HEAD + "\n".join(f"{sign.format(source.n)} {_entry(source)}" for source in sources)
     same = blocks(content + text)[: -len(sources)] == blocks(content)
     return text if same else ""
 
@@ -57,17 +66,21 @@ def footer_span(text: str) -> Span | None:
     start = text.rfind(_HEAD)
     if start < 0:
         return None
-    entries = [_ENTRY.fullmatch(line) for line in text[start + len(_HEAD) :].rstrip().split("\n")]
-    listed = [int(entry.group(1)) for entry in entries if entry]
-    if len(listed) < len(entries) or set(listed) != _marked(text[:start]):
-        return None
-    return start, len(text)
+    lines = text[start + len(_HEAD) :].rstrip().split("\n")
+    for form in _ENTRIES:
+        listed = [int(entry.group(1)) for entry in map(form.fullmatch, lines) if entry]
+        if len(listed) == len(lines):
+            return (start, len(text)) if set(listed) == _marked(text[:start]) else None
+    return None
 
 
 def _entry(source: Source) -> str:
     title = _SPECIAL.sub(_entity, " ".join(source.title.split()))
-    opens = source.url.startswith(("http://", "https://"))
-    return f"- ({source.n}) [{title}]({source.url})" if opens else f"- ({source.n}) {title}"
+    return f"[{title}]({source.url})" if _opens(source) else title
+
+
+def _opens(source: Source) -> bool:
+    return source.url.startswith(("http://", "https://"))
 
 
 def _entity(special: re.Match[str]) -> str:

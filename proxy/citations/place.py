@@ -41,6 +41,8 @@ def _joined(pieces: list[str], warning: str, ends: set[int]) -> Iterator[str]:
 
 Span = tuple[int, int]
 
+QUOTE_GAP = " … "
+"""Between the quotes of several passages of one reference."""
 _PAGE = re.compile(r"page (\d+)")
 _WIDE_STOP = re.compile(r"[，。；：、！？]")
 _WORDS_AT_ENDS = 4

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -96,12 +96,14 @@ def corpus() -> Path:
 
 
 @contextlib.contextmanager
-def server(index: Path, *options: str, patience: float = START_SECONDS) -> Iterator[str]:
+def server(
+    index: Path, *options: str, patience: float = START_SECONDS, settings: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """`vouch serve` in a process of its own, on a free port. Yields its base URL. Raises `DemoError` where it
-    is not up after `patience` seconds."""
+    is not up after `patience` seconds. `settings` are environment variables."""
     command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", "0", *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("VOUCH_")}
-    environment |= {"COLUMNS": "200", "VOUCH_SERVER__LOG_LEVEL": "warning"}
+    environment |= {"COLUMNS": "200", "VOUCH_SERVER__LOG_LEVEL": "warning", **(settings or {})}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=index, env=environment) as process:
         alarm = threading.Timer(patience, process.kill)
         alarm.start()

@@ -38,6 +38,20 @@ def _address(value: str | None) -> str | None:
     return value
 
 
+_ORIGIN = re.compile(
+    r"https?://(?:\*\.)?[A-Za-z0-9_.-]+(?::(?:[0-9]{1,5}|\*))?|https?://\[[0-9a-fA-F:.]+\](?::(?:[0-9]{1,5}|\*))?"
+)
+
+
+def _origin(value: str) -> str:
+    """A website, as a content security policy names it: it becomes part of a header."""
+    if not _ORIGIN.fullmatch(value.rstrip("/")):
+        raise ValueError(
+            "must be the origin of a website, such as https://chat.example or http://localhost:3000"
+        )
+    return value.rstrip("/")
+
+
 def _pattern(value: str) -> str:
     """A regular expression, as Python writes them."""
     try:
@@ -129,6 +143,7 @@ class Server(Section):
     list_profiles: tuple[ProfileName, ...] = ()
     hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    frame_ancestors: tuple[Annotated[str, AfterValidator(_origin)], ...] = ()
     max_connections: int = Field(1000, ge=1)
     max_header_bytes: int = Field(65_536, ge=1_000)
     header_timeout: float = Field(10.0, gt=0)

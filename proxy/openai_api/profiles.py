@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proxy.citations.history import Source, footer
+from proxy.citations.place import QUOTE_GAP
 from proxy.errors import RequestError
 from proxy.text.sentences import CITATION
 from proxy.types import CitationStyle, Json, ProfileName
@@ -75,9 +76,9 @@ def _result(reference: Json) -> Json:
 
 
 def _source(reference: Json) -> Json:
-    title, url = reference["title"], reference["url"]
+    title, url, page = reference["title"], reference["url"], reference.get(_PAGE)
     return {
-        "source": {"id": url, "name": title, "url": url},
+        "source": {"id": url, "name": title, "url": url, **({"embed_url": page} if page else {})},
         "document": [_with_bold_quote(reference["text"], reference["quote"])],
         # without `external` it lists the address in place of the name
         "metadata": [{"source": url, "name": title, "source_url": url, "external": True}],
@@ -94,6 +95,17 @@ def _with_bold_quote(text: str, quote: str) -> str:
     if start < 0 or not spaced or quote != quote.strip() or quote in ("", text) or set(quote) & set("*\n"):
         return text
     return f"{text[:start]}**{quote}**{text[end:]}"
+
+
+_PAGE = "page"
+"""In a reference that is about to become a source: the address of our page with the passage."""
+
+
+def _with_page(reference: Json, page_of: Callable[[str, tuple[int, int] | None], str]) -> Json:
+    """The reference with the address of its page, on which its quote (of several, the first) is marked."""
+    quote = reference["quote"].partition(QUOTE_GAP)[0]
+    start = reference["text"].find(quote) if quote else -1
+    return {**reference, _PAGE: page_of(reference["id"], (start, start + len(quote)) if start >= 0 else None)}
 
 
 def _opens(url: str) -> bool:
@@ -181,6 +193,23 @@ class Profile:
         theirs = [each for each in message.get("annotations") or () if _url(each) not in ours]
         bare = {key: value for key, value in message.items() if key != "annotations"}
         return {**bare, "annotations": theirs} if theirs else bare
+
+
+def embedding(profile: Profile, page_of: Callable[[str, tuple[int, int] | None], str]) -> Profile:
+    """The profile, if it is Open WebUI's, with `embed_url` in its sources: what a chip opens beside the chat
+    (`Citations.svelte`, `ChatControls/Embeds.svelte`). `page_of` gives the address of a passage's page by its
+    id and the span to mark; empty where there is none."""
+
+    def paged(references: Sequence[Json]) -> list[Json]:
+        return [_with_page(reference, page_of) for reference in references]
+
+    if profile.fields is not open_webui_fields:
+        return profile
+    return replace(
+        profile,
+        fields=lambda references: open_webui_fields(paged(references)),
+        events=lambda references: open_webui_events(paged(references)),
+    )
 
 
 PROFILES: Mapping[ProfileName, Profile] = {

@@ -129,6 +129,7 @@ def create_app(
                 signer=signer,
                 indexes=settings.indexes,
                 group=group,
+                frame_ancestors=server.frame_ancestors,
             ),
             Middleware(CancelOnDisconnect),
         ],

@@ -22,9 +22,10 @@ from proxy.openai_api.chat.request import ChatRequest, task_of
 from proxy.openai_api.chat.stream import ChatSerializer, Chunks, UncheckedChatSerializer
 from proxy.openai_api.documents import open_sources
 from proxy.openai_api.options import RequestOptions, ResolvedOptions, find_model
+from proxy.openai_api.profiles import Profile, embedding
 from proxy.protocols import LLM
 from proxy.server.audit_log import AuditLog
-from proxy.server.reference_links import Signer, links_to
+from proxy.server.reference_links import Signer, links_to, pages_of
 from proxy.server.relay import Relayed
 from proxy.server.streaming import Serializer, event_stream
 from proxy.types import Evidence, Json, Verdict
@@ -104,7 +105,8 @@ class ChatService:
         options = ResolvedOptions(self.settings, request.options, request.profile)
         chunks = Chunks(model.name, usage=request.include_usage)
         status = checking(request.chat.question) if options.notice else ""
-        serializer = ChatSerializer(chunks, options.profile, request.choices, status)
+        profile = self._embedding(options.profile, base_url)
+        serializer = ChatSerializer(chunks, profile, request.choices, status)
         return await self.respond(request, model, serializer, base_url)
 
     async def respond(
@@ -189,6 +191,15 @@ class ChatService:
                 answer = await self.ending.unless(call())
             held.push_async_callback(answer.aclose)
             return Relayed(answer, held.pop_all().aclose, self.ending)
+
+    def _embedding(self, profile: Profile, base_url: str) -> Profile:
+        """The profile with the pages of passages in its sources, where a chat UI may show them in a frame
+        and they open without a key."""
+        server = self.settings.server
+        if not server.frame_ancestors or (server.has_keys and self.signer is None):
+            return profile
+        stored = self.context.found or self.context.passages.get
+        return embedding(profile, pages_of(server.public_url or base_url, self.signer, stored))
 
     def url_of(self, base_url: str) -> Callable[[Evidence], str]:
         """Where a passage without an address of its own can be read, for one reply."""

@@ -26,7 +26,7 @@ from proxy.server.key_ring import KeyRing, KnownKey
 from proxy.server.prometheus import Metrics
 from proxy.server.rates import Rates
 from proxy.server.reference_links import Signer, index_of
-from proxy.server.web_page import INERT
+from proxy.server.web_page import inert
 from proxy.server.worker_group import WorkerGroup
 from proxy.tracing import Attributes, Tracer
 
@@ -239,8 +239,10 @@ class Keys:
         signer: Signer | None = None,
         indexes: Collection[str] = (),
         group: WorkerGroup | None = None,
+        frame_ancestors: Sequence[str] = (),
     ) -> None:
         self.app = app
+        self.frame_ancestors = frame_ancestors
         self.levels = group.levels if group else None
         self.workers = group.workers if group else 1
         self.signer = signer
@@ -294,11 +296,10 @@ class Keys:
             return ""
         return self.signer.refusal(scope["path"], scope["query_string"])
 
-    @staticmethod
-    def _refuse(error: RequestError, headers: Headers, link: str) -> Response:
+    def _refuse(self, error: RequestError, headers: Headers, link: str) -> Response:
         """The refusal; a page for a browser that followed a link."""
         if link and "text/html" in headers.get("accept", ""):
-            return HTMLResponse(message_page(link, _ASK_AGAIN), error.status, INERT)
+            return HTMLResponse(message_page(link, _ASK_AGAIN), error.status, inert(self.frame_ancestors))
         return JSONResponse(error_object(error), error.status, {"www-authenticate": "Bearer"})
 
 

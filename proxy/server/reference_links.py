@@ -16,6 +16,8 @@ from urllib.parse import quote
 from proxy.config.settings import Server
 from proxy.types import Evidence, Passage
 
+Span = tuple[int, int]
+
 ROUTE = "/v1/references/"
 
 _EXPIRES = re.compile(rb"(?:^|&)expires=([0-9]{1,12})(?:&|$)")
@@ -96,26 +98,40 @@ def signer_of(server: Server) -> Signer | None:
     return Signer(given, server.link_lifetime)
 
 
+def pages_of(
+    base_url: str, signer: Signer | None, stored: Callable[[str], Passage | None]
+) -> Callable[[str, Span | None], str]:
+    """The address of the page of a passage, by its id, with a quote marked; empty for a passage that is not
+    `stored`. All links of one reply expire at the same time, so a passage has the same link all through a
+    stream."""
+    base, expires = base_url.rstrip("/"), signer.expiry() if signer else 0
+
+    def url(passage_id: str, span: Span | None) -> str:
+        if stored(passage_id) is None:
+            return ""
+        marked = [f"quote={span[0]}-{span[1]}"] if span else []
+        signed = [signer.query(passage_id, expires)] if signer else []
+        query = "&".join([*marked, *signed])
+        return f"{base}{ROUTE}{passage_id}{'?' if query else ''}{query}"
+
+    return url
+
+
 def links_to(
     base_url: str, signer: Signer | None, stored: Callable[[str], Passage | None]
 ) -> Callable[[Evidence], str]:
     """Where a passage without an address of its own can be read, for one reply.
 
-    That is `/v1/references/{id}` under `base_url`, with the quote marked; a passage that is not `stored` is
-    of a document of the request and gets a name instead. All links of a reply expire at the same time, so a
-    passage has the same link all through a stream.
+    That is its page under `base_url`; a passage that is not `stored` is of a document of the request and gets
+    a name instead.
     """
-    base, expires = base_url.rstrip("/"), signer.expiry() if signer else 0
+    page = pages_of(base_url, signer, stored)
 
     def url(evidence: Evidence) -> str:
         passage = evidence.passage
-        if stored(passage.id) is None:
-            place = f"#char={passage.start},{passage.end}" if passage.start else ""  # as in RFC 5147
-            return f"urn:document:{quote(passage.document_id, safe='')}{place}"
-        span = evidence.judgement.quote if evidence.judgement else None
-        marked = [f"quote={span[0]}-{span[1]}"] if span else []
-        signed = [signer.query(passage.id, expires)] if signer else []
-        query = "&".join([*marked, *signed])
-        return f"{base}{ROUTE}{passage.id}{'?' if query else ''}{query}"
+        if address := page(passage.id, evidence.judgement.quote if evidence.judgement else None):
+            return address
+        place = f"#char={passage.start},{passage.end}" if passage.start else ""  # as in RFC 5147
+        return f"urn:document:{quote(passage.document_id, safe='')}{place}"
 
     return url

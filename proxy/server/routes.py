@@ -30,7 +30,7 @@ from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
 from proxy.openai_api.text_check import check_text, options_of, parse_text_check, sources_of
 from proxy.server.chats import ChatService, require_allowed, within_limits
 from proxy.server.readiness import Canary
-from proxy.server.web_page import INERT
+from proxy.server.web_page import inert
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
@@ -164,7 +164,7 @@ class Endpoints:
         around = await asyncio.to_thread(passages.around, passage.id, wanted_around(given, int(html)))
         if html:
             page = passage_page(passage, request.query_params.get("quote", ""), around)
-            return HTMLResponse(page, headers=INERT)
+            return HTMLResponse(page, headers=inert(self.settings.server.frame_ancestors))
         return JSONResponse(passage_object(passage, around))
 
     async def healthz(self, _request: Request) -> Response:

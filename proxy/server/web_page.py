@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from starlette.requests import Request
@@ -24,10 +24,17 @@ _ALWAYS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-_NOTHING_ELSE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_NOTHING_LOADS = "default-src 'none'; base-uri 'none'; form-action 'none'"
+_NOTHING_ELSE = f"{_NOTHING_LOADS}; frame-ancestors 'none'"
 
-INERT = {**_ALWAYS, "content-security-policy": f"{_NOTHING_ELSE}; style-src 'unsafe-inline'"}
-"""Headers of a page that only shows what a document says: nothing in it runs or loads."""
+
+def inert(frame_ancestors: Sequence[str] = ()) -> dict[str, str]:
+    """Headers of a page that only shows what a document says: nothing in it runs or loads. Only the websites
+    that are named may show it in a frame."""
+    framed_by = " ".join(frame_ancestors) or "'none'"
+    policy = f"{_NOTHING_LOADS}; frame-ancestors {framed_by}; style-src 'unsafe-inline'"
+    return {**_ALWAYS, "content-security-policy": policy}
+
 
 PAGE = {
     **_ALWAYS,

@@ -13,10 +13,13 @@ from tests.chat_uis.open_webui import Chat, install_filter
 from tests.chat_uis.programs import CHAINLIT, GRADIO, OPEN_WEBUI, ChatUI, started
 from tests.scripted_upstream import Upstream
 from tests.server.facts import TRUE, TRUE_TOO, UNKNOWN
+from tests.serving import serving, settings_for
 from tests.web.browsing import received
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+
+    from proxy.cli.compose import Library
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -73,14 +76,22 @@ def second_turn(upstream: Upstream) -> str:
     return next(text_of(each) for each in body["messages"] if each["role"] == "assistant")
 
 
+@pytest.fixture(scope="module")
+def framed(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
+    """A server whose passages a chat UI may show in a frame."""
+    server = {"frame_ancestors": ["http://127.0.0.1:*"]}
+    with serving(settings_for(session_upstream.url, server=server), corpus) as url:
+        yield url
+
+
 @needs(OPEN_WEBUI)
 def test_open_webui_shows_chips_sources_status_and_verdicts(
-    page: Page, base_url: str, upstream: Upstream, tmp_path: Path
+    page: Page, framed: str, upstream: Upstream, tmp_path: Path
 ) -> None:
     from playwright.sync_api import expect
 
     upstream.answer = answer
-    with started(OPEN_WEBUI, base_url, "test", tmp_path) as address:
+    with started(OPEN_WEBUI, framed, "test", tmp_path) as address:
         install_filter(address, "test", evidence="both", max_rounds=0)
         chat = Chat(page, address, "test")
         shown = chat.ask(QUESTION)
@@ -92,10 +103,14 @@ def test_open_webui_shows_chips_sources_status_and_verdicts(
         expect(chat.verdicts.locator("#all > summary")).to_have_text("✓ 2 supported ? 1 unsupported")
         expect(chat.verdicts.locator("details.unsupported summary")).to_contain_text(UNKNOWN)
         chips.first.click()
-        expect(page.get_by_role("dialog").locator("strong")).to_have_text(TRUE)
-        page.keyboard.press("Escape")
+        passage = page.frame_locator("iframe[src*='/v1/references/']")
+        expect(passage.locator("mark")).to_have_text(TRUE)
+        page.get_by_role("button", name="Close embed").click()
         shown.get_by_role("button", name="2 Sources").click()
         expect(shown).to_contain_text("Eiffel Tower: Design and construction")
+        shown.get_by_role("button", name="View source: 1").click()
+        expect(page.get_by_role("dialog").locator("strong")).to_have_text(TRUE)
+        page.keyboard.press("Escape")
 
         chat.ask(NEXT)
         assert second_turn(upstream) == DRAFT

@@ -138,9 +138,9 @@ def test_markdown_links_its_marks_and_lists_its_sources() -> None:
     assert reply.content == (
         f"Paris is the capital of France.[(1)]({URLS[0]}) It has the Louvre.[(2)]({URLS[1]}) "
         f"巴黎是首都。[(3)]({URLS[2]})[(4)]({URLS[3]})Who knows?"
-        f"\n\n---\n\n- (1) [Paris]({URLS[0]})\n"
-        f"- (2) [&#42;The&#42; &#91;Louvre&#93; &#124; &#96;art&#96; &#60;b&#62;]({URLS[1]})\n"
-        f"- (3) [巴黎]({URLS[2]})\n- (4) [Paris (2)]({URLS[3]})"
+        f"\n\n---\n\n1. [Paris]({URLS[0]})\n"
+        f"2. [&#42;The&#42; &#91;Louvre&#93; &#124; &#96;art&#96; &#60;b&#62;]({URLS[1]})\n"
+        f"3. [巴黎]({URLS[2]})\n4. [Paris (2)]({URLS[3]})"
     )
     for one in message(reply)["annotations"]:
         citation = one["url_citation"]
@@ -151,6 +151,16 @@ def test_markdown_links_its_marks_and_lists_its_sources() -> None:
 def test_a_source_that_no_browser_opens_is_listed_without_a_link() -> None:
     reply = rendered(DRAFT, findings((0, 31, PASSAGES[4:])), True, "markdown", url="urn:document:e")
     assert reply.content.endswith("\n\n---\n\n- (1) C:&#92;dir &#36;5 &#38; &#126;x&#126;")
+
+
+def test_numbers_that_markdown_would_count_otherwise_stand_in_the_list_s_text() -> None:
+    numbers = {"a.md": 4, "b.md": 2}
+    reply = rendered(DRAFT, findings(*CLAIMS[:2]), True, "markdown", numbers=numbers)
+    _, listed = reply.content.split("\n\n---\n\n")
+    assert [line[:7] for line in listed.split("\n")] == ["- (2) [", "- (4) ["]
+    following = rendered(DRAFT, findings(*CLAIMS[:2]), True, "markdown", numbers={"a.md": 4, "b.md": 3})
+    _, listed = following.content.split("\n\n---\n\n")
+    assert [line[:4] for line in listed.split("\n")] == ["3. [", "4. ["]
 
 
 @pytest.mark.parametrize("editable", [True, False])
@@ -164,7 +174,7 @@ def test_a_title_is_shown_as_it_is() -> None:
     titles = [one.title for one in PASSAGES]
     other = rendered(DRAFT, findings((0, 31, PASSAGES[4:])), True, "markdown")
     listed = show("markdown").footer + other.footer
-    shown = re.findall(r"^- \(\d\) \[(.*)\]\(", listed, re.M)
+    shown = re.findall(r"^\d\. \[(.*)\]\(", listed, re.M)
     assert {html.unescape(one).removesuffix(" (2)") for one in shown} == set(titles)
 
 

@@ -90,6 +90,56 @@ def test_a_link_works_behind_another_name_and_in_markdown(
         assert httpx.get(local).status_code == 200
 
 
+def test_a_chat_ui_that_may_frame_passages_is_told_where_they_are(
+    session_upstream: Upstream, canals: Library, upstream: Upstream
+) -> None:
+    chat = "https://chat.example"
+    server = {"api_keys": [KEY], "frame_ancestors": [f"{chat}/"]}
+    with serving(settings_for(session_upstream.url, server=server), canals) as base_url:
+        upstream.enqueue(CLAIM)
+        body = {
+            "model": "test",
+            "messages": [{"role": "user", "content": "Who opened the Larch Lock?"}],
+            "vouch": {"profile": "open_webui"},
+        }
+        with httpx.Client(headers={"authorization": f"Bearer {KEY}"}, timeout=30) as http:
+            whole = http.post(f"{base_url}/chat/completions", json=body).json()
+            upstream.enqueue(CLAIM)
+            streamed = http.post(f"{base_url}/chat/completions", json={**body, "stream": True}).text
+        told = [json.loads(line[6:]) for line in streamed.splitlines() if line.startswith("data: {")]
+        events = [chunk["event"]["data"] for chunk in told if chunk.get("event", {}).get("type") == "source"]
+        assert "page" not in whole["references"][0]
+        for source in (*whole["sources"], *events):
+            # Open WebUI adds where the frame stands.
+            url = f"{source['source']['embed_url']}&chat_id=1&message_id=2&source_id=3"
+            page = httpx.get(url, headers=HTML)
+            assert f"<mark>{CLAIM}</mark>" in page.text
+            assert f"frame-ancestors {chat};" in page.headers["content-security-policy"]
+        assert len(events) == len(whole["sources"]) == 1
+        expired = httpx.get(f"{url.partition('?')[0]}?expires=1&signature=0", headers=HTML)
+        assert expired.status_code == 401
+        assert f"frame-ancestors {chat};" in expired.headers["content-security-policy"]
+        home = httpx.get(base_url.removesuffix("v1"))
+        assert "frame-ancestors 'none'" in home.headers["content-security-policy"]
+
+
+def test_nobody_frames_passages_unless_the_operator_says_who(keyed: str, upstream: Upstream) -> None:
+    url = cited(keyed, upstream)
+    assert "frame-ancestors 'none'" in httpx.get(url, headers=HTML).headers["content-security-policy"]
+    upstream.enqueue(CLAIM)
+    body = {"model": "test@open_webui", "messages": [{"role": "user", "content": "Who opened the lock?"}]}
+    whole = httpx.post(
+        f"{keyed}/chat/completions", json=body, headers={"authorization": f"Bearer {KEY}"}, timeout=30
+    ).json()
+    assert "embed_url" not in whole["sources"][0]["source"]
+
+
+@pytest.mark.parametrize("given", ["*", "chat.example", "https://a.example; script-src *", "'self'", "data:"])
+def test_who_may_frame_passages_is_the_origin_of_a_website(given: str) -> None:
+    with pytest.raises(ConfigError, match=r"server\.frame_ancestors.*origin of a website"):
+        validate({"server": {"frame_ancestors": [given]}})
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

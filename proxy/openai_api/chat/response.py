@@ -11,7 +11,7 @@ from typing import Any
 
 from proxy.aio import Step
 from proxy.citations.history import appended, notice, summary
-from proxy.citations.place import Annotated, Located, Reference, safe_url
+from proxy.citations.place import QUOTE_GAP, Annotated, Located, Reference, safe_url
 from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of
 from proxy.types import (
@@ -27,7 +27,6 @@ from proxy.types import (
     Verdict,
 )
 
-_GAP = " … "
 _WITH_REASON = frozenset({Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED})
 
 
@@ -185,7 +184,7 @@ def reference_object(reference: Reference) -> Json:
         "section": passage.section,
         "url": reference.url,
         "text": _text(reference),
-        "quote": _GAP.join(evidence.quote for evidence in reference.evidence),
+        "quote": QUOTE_GAP.join(evidence.quote for evidence in reference.evidence),
         "highlights": [list(span) for span in _highlights(reference.evidence)],
         "score": max(_score(evidence) for evidence in reference.evidence),
         "spans": [list(span) for span in reference.spans],
@@ -305,7 +304,7 @@ def _highlights(evidence: Sequence[Evidence]) -> Iterator[tuple[int, int]]:
     offset = 0
     for item in evidence:
         yield from ((start + offset, end + offset) for start, end in item.highlights)
-        offset += len(item.quote) + len(_GAP)
+        offset += len(item.quote) + len(QUOTE_GAP)
 
 
 def _failed(finding: Finding) -> Json:
