@@ -77,7 +77,7 @@ def second_turn(upstream: Upstream) -> str:
 
 
 @pytest.fixture(scope="module")
-def framed(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
+def vouch(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
     """A server whose passages a chat UI may show in a frame."""
     server = {"frame_ancestors": ["http://127.0.0.1:*"]}
     with serving(settings_for(session_upstream.url, server=server), corpus) as url:
@@ -86,12 +86,12 @@ def framed(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
 
 @needs(OPEN_WEBUI)
 def test_open_webui_shows_chips_sources_status_and_verdicts(
-    page: Page, framed: str, upstream: Upstream, tmp_path: Path
+    page: Page, vouch: str, upstream: Upstream, tmp_path: Path
 ) -> None:
     from playwright.sync_api import expect
 
     upstream.answer = answer
-    with started(OPEN_WEBUI, framed, "test", tmp_path) as address:
+    with started(OPEN_WEBUI, vouch, "test", tmp_path) as address:
         install_filter(address, "test", evidence="both", max_rounds=0)
         chat = Chat(page, address, "test")
         shown = chat.ask(QUESTION)
@@ -129,19 +129,19 @@ def test_open_webui_shows_chips_sources_status_and_verdicts(
 
 @needs(GRADIO)
 def test_gradio_shows_links_and_a_list_of_sources(
-    page: Page, base_url: str, upstream: Upstream, tmp_path: Path
+    page: Page, vouch: str, upstream: Upstream, tmp_path: Path
 ) -> None:
     from playwright.sync_api import expect
 
     upstream.answer = answer
-    with started(GRADIO, base_url, "test", tmp_path) as address:
+    with started(GRADIO, vouch, "test", tmp_path) as address:
         page.goto(address)
         box = page.get_by_role("textbox").first
         box.fill(QUESTION)
         box.press("Enter")
         reply = page.get_by_test_id("bot").last
         expect(reply.locator("li")).to_have_count(2)
-        expect(reply.locator("p a")).to_have_text(["1", "2"])
+        expect(reply.locator("p a")).to_have_text(["(1)", "(2)"])
         expect(reply.locator("li a")).to_have_text(
             ["Eiffel Tower: Height", "Eiffel Tower: Design and construction"]
         )
@@ -156,12 +156,12 @@ def test_gradio_shows_links_and_a_list_of_sources(
 
 @needs(CHAINLIT)
 def test_chainlit_opens_passages_beside_the_chat(
-    page: Page, base_url: str, upstream: Upstream, tmp_path: Path
+    page: Page, vouch: str, upstream: Upstream, tmp_path: Path
 ) -> None:
     from playwright.sync_api import expect
 
     upstream.answer = answer
-    with started(CHAINLIT, base_url, "test", tmp_path) as address:
+    with started(CHAINLIT, vouch, "test", tmp_path) as address:
         page.goto(address)
         box = page.locator("#chat-input")
         box.click()
