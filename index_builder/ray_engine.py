@@ -15,6 +15,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ _READING = 0.5
 _MOST_BLOCKS = 4096
 _STORE_BYTES = 500_000_000
 """Shared memory of a cluster that is started here: blocks on their way."""
+
+_MISSING = "--engine ray needs Ray ({} is missing): pip install 'vouch[ray]'."
 
 _CONNECT = 5.0
 """Seconds within which the cluster must answer."""
@@ -144,6 +147,7 @@ def encode_with_ray(
     files = [file for file in expand_outside(sources, out).files if file.path]
     if not files:
         raise SourceError("Standard input can't be read by a cluster; name files or folders.")
+    require_cluster(cluster)
     with _connected(cluster) as ray:
         try:
             with new_generation(out) as generation, Journal(generation.index, encoder) as journal:
@@ -190,16 +194,13 @@ def _connected(cluster: Cluster) -> Iterator[Any]:
         import ray
         import ray.data
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"--engine ray needs Ray ({error.name} is missing): pip install 'vouch[ray]'."
-        ) from None
+        raise ConfigError(_MISSING.format(error.name)) from None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False
     started = not ray.is_initialized()
     try:
         if started:
-            _require_answer(cluster.address)
             here: dict[str, Any] = {
                 "num_cpus": cluster.workers + 1,
                 "object_store_memory": _STORE_BYTES,
@@ -230,8 +231,12 @@ def _connected(cluster: Cluster) -> Iterator[Any]:
             ray.shutdown()
 
 
-def _require_answer(address: str | None) -> None:
-    """Ray itself waits for a minute, and then may end the process. Raises `ConfigError`."""
+def require_cluster(cluster: Cluster) -> None:
+    """Raises `ConfigError` where Ray is not installed, or nobody listens at the cluster's address: Ray itself
+    waits for a minute, and then may end the process."""
+    if find_spec("ray") is None:
+        raise ConfigError(_MISSING.format("ray"))
+    address = cluster.address
     if address is None or address == "auto":
         return
     host, _, port = address.rpartition(":")

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from index_builder.build import Report, build
-from index_builder.ray_engine import Cluster, encode_with_ray
+from index_builder.ray_engine import Cluster, encode_with_ray, require_cluster
 from index_builder.sending import send
 from index_builder.sources import STDIN, expand, shortened
 from proxy.cli.compose import make_encoder, use_runtime
@@ -43,6 +43,8 @@ def run(
         raise RequestError("--update reads only what has changed, here: leave --engine ray out.")
     settings = load(config, overrides)
     expand(sources)  # a wrong path is known before the encoder loads
+    if cluster:
+        require_cluster(cluster)
     encoder = load_encoder(settings)
     if cluster is not None:
         with shown() as progress:
