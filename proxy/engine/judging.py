@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 from proxy.text.sentences import sentence_spans
-from proxy.text.words import Word, closest, nearest, shared_spans, spoken, words
+from proxy.text.words import Word, nearest, spoken, words
 from proxy.types import (
     Aggregation,
     Attempt,
@@ -36,13 +36,11 @@ subject of the other."""
 
 
 def with_quotes(finding: Finding) -> Finding:
-    """The finding with a sentence or two as the quote of the passages that it cites; of one that failed, with
-    the sentence that says most of the claim as the quote of the passage that decided it."""
-    quote = _nearest_sentence if finding.verdict.nonfactual else _quoting
+    """The finding with a sentence or two as the quote of the passages that it cites, or that decided it."""
     shown = (*finding.cited, finding.decisive)
 
     def quoting(item: Evidence) -> Evidence:
-        return quote(item, finding.claim.plain) if item in shown else item
+        return _quoting(item, finding.claim.plain) if item in shown else item
 
     return replace(
         finding, evidence=tuple(map(quoting, finding.evidence)), cited=tuple(map(quoting, finding.cited))
@@ -57,7 +55,11 @@ def _quoting(item: Evidence, claim: str) -> Evidence:
         return item
     first, last = judgement.quote or (0, len(item.passage.text))
     text = item.passage.text[first:last]
-    spans = list(_sentences(text))
+    spans = [
+        (start + line.start(), start + line.end())
+        for start, end in sentence_spans(text)
+        for line in _LINE.finditer(text[start:end])
+    ]
     if len(spans) > 2:
         sentences = nearest({number: text[slice(*span)] for number, span in enumerate(spans)})
         best = sentences.to(claim, 2)
@@ -66,26 +68,6 @@ def _quoting(item: Evidence, claim: str) -> Evidence:
         first, last = first + start, first + end
     kept = tuple(span for span in judgement.carrying if first <= span[0] and span[1] <= last)
     return replace(item, judgement=replace(judgement, quote=(first, last), carrying=kept))
-
-
-def _nearest_sentence(item: Evidence, claim: str) -> Evidence:
-    """The evidence with the sentence of its passage as the quote that shares most of the claim. What a
-    checker read when it found nothing is often another one."""
-    judgement, text = item.judgement, item.passage.text
-    spans = list(_sentences(text))
-    if judgement is None or not spans:
-        return item
-    first, last = spans[closest([text[slice(*span)] for span in spans], claim, item.passage.title)]
-    shared = shared_spans(text[first:last], claim) if judgement.carrying else ()
-    carrying = tuple((first + start, first + end) for start, end in shared)
-    return replace(item, judgement=replace(judgement, quote=(first, last), carrying=carrying))
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """The sentences of a text, each line of one alone."""
-    for start, end in sentence_spans(text):
-        for line in _LINE.finditer(text[start:end]):
-            yield start + line.start(), start + line.end()
 
 
 def judged(evidence: Sequence[Evidence], judgements: Sequence[Judgement]) -> tuple[Evidence, ...]:

@@ -126,6 +126,16 @@ def test_a_claim_longer_than_a_window_is_read_in_pieces_and_a_far_longer_one_not
         reader.read(Pair("the tower " * CLAIM_TOKENS * MOST_PIECES, "the tower is tall."))
 
 
+async def test_the_quote_of_a_failed_claim_is_the_sentence_that_says_most_of_it(loaded: Loaded) -> None:
+    filler = " ".join("the queen said nothing of the river." for _ in range(40))
+    evidence = f"{filler} the king built a castle. {filler}"
+    checker = NLIChecker({"en": loaded, "zh": loaded})
+    (judgement,) = await checker.check([Pair("the king built a bridge", evidence)])
+    checker.close()
+    assert judgement.quote is not None
+    assert evidence[slice(*judgement.quote)] == "the king built a castle."
+
+
 @pytest.mark.parametrize("text", ["北京" * 20_000, "the tower " * 10_000, "(" * 100_000, "1. " * 5_000])
 async def test_evidence_without_end_is_read_all_the_same(checker: NLIChecker, text: str) -> None:
     (judgement,) = await asyncio.wait_for(checker.check([Pair("the tower is tall", text)]), 60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,10 +19,13 @@ from proxy.checkers.nli.weights import Calibration, Loaded
 from proxy.checkers.vetoes import changed_number
 from proxy.model_files import device, dtype_of
 from proxy.text.scripts import language_of
-from proxy.text.words import joined, shared_spans, uncovered
+from proxy.text.sentences import sentence_spans
+from proxy.text.words import Span, closest, joined, shared_spans, uncovered
 from proxy.types import Judgement, Language, Page, Pair, Verdict
 
 log = logging.getLogger(__name__)
+
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
 
 _BATCH_TOKENS = {"cpu": 640}
 _GPU_BATCH_TOKENS = 16_384
@@ -179,13 +183,14 @@ class NLIChecker:
         best = [max(reads, key=lambda read: read.scores.log_odds) for reads in by_piece.values()]
         decisive = min(best, key=lambda read: read.scores.log_odds)
         score = _sigmoid(calibration.scale * decisive.scores.log_odds + calibration.bias)
-        quote, carrying = _quoted(pair, decisive.window)
         if score >= calibration.threshold:
             if number := changed_number(pair.claim, _texts(pair)):
                 reason = f"the evidence has another number than {number}"
+                quote, _ = _quoted(pair, _nearest_sentence(pair))
                 return Judgement(
                     Verdict.CONTRADICTED, score, quote, reason, veto="number", missing=_missing(pair)
                 )
+            quote, carrying = _quoted(pair, next(iter(decisive.window.sentences), None))
             return Judgement(
                 Verdict.SUPPORTED, score, quote, "the evidence entails the claim", carrying=carrying
             )
@@ -194,6 +199,7 @@ class NLIChecker:
             verdict, reason = Verdict.CONTRADICTED, "the evidence says otherwise"
         else:
             verdict, reason = Verdict.UNSUPPORTED, "the evidence does not say it"
+        quote, carrying = _quoted(pair, _nearest_sentence(pair))
         return Judgement(verdict, score, quote, reason, carrying=carrying, missing=_missing(pair))
 
 
@@ -220,13 +226,25 @@ def _sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
 
 
-def _quoted(pair: Pair, window: Window) -> tuple[tuple[int, int] | None, tuple[tuple[int, int], ...]]:
-    """The sentence of the window that says most of the claim, and its words that are the claim's too."""
-    if not window.sentences:
+def _nearest_sentence(pair: Pair) -> Span | None:
+    """The sentence of the evidence that says most of a claim that failed. What scored highest in the window
+    that decided is often about something else."""
+    spans = [
+        (start + line.start(), start + line.end())
+        for start, end in sentence_spans(pair.evidence)
+        for line in _LINE.finditer(pair.evidence[start:end])
+    ]
+    sentences = [pair.evidence[slice(*span)] for span in spans]
+    return spans[closest(sentences, pair.claim, pair.title)] if spans else None
+
+
+def _quoted(pair: Pair, sentence: Span | None) -> tuple[Span | None, tuple[Span, ...]]:
+    """The sentence, and its words that are the claim's too."""
+    if sentence is None:
         return None, ()
-    start, end = window.sentences[0]
+    start, end = sentence
     shared = shared_spans(pair.evidence[start:end], pair.claim)
-    return (start, end), tuple((start + first, start + last) for first, last in shared)
+    return sentence, tuple((start + first, start + last) for first, last in shared)
 
 
 def _missing(pair: Pair) -> tuple[tuple[int, int], ...]:
