@@ -80,7 +80,14 @@ def _json(name: str) -> Mapping[str, Json]:
 
 
 def _streamed(name: str) -> Mapping[str, Json]:
-    return {**_json(name), "text/event-stream": TEXT}
+    return {**_json(name), "text/event-stream": EVENTS}
+
+
+EVENTS: Json = {
+    "title": "Server-sent events",
+    "description": "The data of each event is JSON; that of a chat's last one is `[DONE]`.",
+}
+"""Without a type: OpenAPI 3.1 does not say whether it would be that of the whole stream or of each event."""
 
 
 def _in_path(name: str, text: str) -> Json:
