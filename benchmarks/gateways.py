@@ -85,10 +85,11 @@ def loads(seconds: float) -> dict[str, Load]:
 @contextlib.contextmanager
 def gateways(folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Gateway]]:
     """All that were asked for, running."""
-    index = folder / "index"
-    corpus = Path(__file__).parents[1] / "examples" / "corpus"
-    command = [sys.executable, "-m", "proxy", "index", str(corpus), "--out", str(index)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    index = options.index.absolute() if options.index else folder / "index"
+    if not options.index:
+        corpus = Path(__file__).parents[1] / "examples" / "corpus"
+        command = [sys.executable, "-m", "proxy", "index", str(corpus), "--out", str(index)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     fresh = {"VOUCH_CHECKER__CACHE_PAIRS": "0", "VOUCH_LIMITS__KEY__CONCURRENCY": "64"}
     two = {**fresh, "VOUCH_SERVER__WORKERS": "2"}
     with contextlib.ExitStack() as stack:
@@ -192,6 +193,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gateways")
     parser.add_argument("--litellm", type=Path, help="the Python of an environment with litellm[proxy]")
     parser.add_argument("--portkey", type=Path, help="@portkey-ai/gateway's build/start-server.js")
+    parser.add_argument("--index", type=Path, help="an index of examples/corpus; default: it is made")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each turn")
     parser.add_argument("--only", nargs="*", choices=NAMES, help="gateways beside the upstream; default: all")

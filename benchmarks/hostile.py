@@ -257,6 +257,7 @@ async def compare(url: str, names: list[str], seconds: float) -> dict[str, dict[
     quiet, loud = Seen(), {name: Seen() for name in names}
     await turn(url, 6, None, Seen())
     await turn(url, seconds / 2, None, quiet)
+    print(f"none: {_figures(quiet)}", file=sys.stderr, flush=True)
     for name in names:
         await turn(url, seconds, ATTACKS[name], loud[name])
         print(f"{name}: {_figures(loud[name])}", file=sys.stderr, flush=True)
