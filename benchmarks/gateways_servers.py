@@ -72,11 +72,16 @@ def upstream(
 
 
 def vouch(
-    folder: Path, upstream_url: str, index: Path, settings: Mapping[str, str] | None = None
+    folder: Path,
+    upstream_url: str,
+    index: Path,
+    settings: Mapping[str, str] | None = None,
+    *,
+    upstream_key: str = "sk-bench",
 ) -> contextlib.AbstractContextManager[Running]:
     """This proxy over an index, with places for 256 chats; `settings` are `VOUCH_` variables."""
     port = free_port()
-    model = ["--model", "openai/bench", "--api-base", upstream_url, "--api-key", "sk-bench"]
+    model = ["--model", "openai/bench", "--api-base", upstream_url, "--api-key", upstream_key]
     command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", str(port), *model]
     more = {
         "VOUCH_SERVER__LOG_LEVEL": "warning",

@@ -7,7 +7,7 @@ streamed, checked and unchecked; one in four asks for a fault of `benchmarks.fau
 or reads slowly. A chat is lost when a good reply does not come complete, or when a fault gets no answer or an
 error of Vouch's own. The exit status is 1 if any is lost.
 
-Memory and files are medians: of the fifth of the time after the first fifth, and of the last fifth.
+Memory and files are medians of each fifth of the time; the first one is warm-up.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def served(folder: Path, settings: dict[str, str], index: Path | None = None) ->
     upstream = [sys.executable, "-m", "benchmarks.faulty_upstream", "--port", str(port)]
     with (
         running(folder, "upstream", upstream, port) as bad,
-        vouch(folder, bad.url, index.absolute(), settings) as ours,
+        vouch(folder, bad.url, index.absolute(), settings, upstream_key=UPSTREAM_KEY) as ours,
     ):
         yield ours
 
@@ -154,24 +154,22 @@ async def soak(server: Running, seconds: float, seed: int) -> Seen:
     return seen
 
 
-def settled(values: list[float] | list[int]) -> tuple[float, float]:
-    """Medians of the second and of the last fifth."""
-    fifth = max(1, len(values) // 5)
-    return statistics.median(values[fifth : 2 * fifth] or values), statistics.median(values[-fifth:])
+def fifths(values: list[float] | list[int]) -> list[float]:
+    """The median of each fifth of the time; the first is warm-up."""
+    size = max(1, len(values) // 5)
+    return [statistics.median(values[part * size : (part + 1) * size] or values) for part in range(5)]
 
 
 def report(seen: Seen, seconds: float) -> dict[str, Any]:
     """The figures."""
-    memory, files, health = settled(seen.memory), settled(seen.files), sorted(seen.health)
+    memory, files, health = fifths(seen.memory), fifths(seen.files), sorted(seen.health)
     return {
         "minutes": round(seconds / 60, 1),
         "chats": dict(seen.chats),
         "lost": len(seen.lost),
-        "memory (MB) after warm-up": round(memory[0]),
-        "memory (MB) at the end": round(memory[1]),
-        "memory changed (%)": round(100 * (memory[1] / memory[0] - 1), 1),
-        "files after warm-up": files[0],
-        "files at the end": files[1],
+        "memory (MB) by fifths of the time": [round(part) for part in memory],
+        "memory changed after warm-up (%)": round(100 * (memory[-1] / memory[1] - 1), 1),
+        "files by fifths of the time": files,
         "healthz p50 (ms)": round(statistics.median(health), 1),
         "healthz p99 (ms)": round(health[int(0.99 * (len(health) - 1))], 1),
         "healthz worst (ms)": round(health[-1], 1),
