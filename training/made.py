@@ -3,21 +3,24 @@
 - `mismatched`: a claim beside the evidence of another row, which says nothing of it;
 - `misnumbered`: a supported claim with another digit;
 - `copied`: a sentence of the evidence itself, right and with another digit;
-- `renamed`: a sentence of an article that names its subject, right and with the name of another article.
+- `renamed`: a sentence of an article that names its subject, right and with the name of another article;
+- `balanced`: rows as they are, but so many that a claim's likeness to its evidence does not tell its label.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Literal
 
+from evaluation.contrast.data import likeness
 from proxy.text.sentences import sentence_spans
 from proxy.text.words import words
 from training.rows import TrainingRow
 
-Made = Literal["mismatched", "misnumbered", "copied", "renamed"]
+Made = Literal["mismatched", "misnumbered", "copied", "renamed", "balanced"]
 
 _NEAREST_OF = 64
 """Other rows among which the nearest evidence is looked for."""
@@ -28,6 +31,7 @@ _SHORTEST_NAME, _LONGEST_NAME = 2, 30
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _TITLE = re.compile(r"(?:\(meta data\) TITLE|Title):")
+_LIKENESS_STEPS = 8
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -82,11 +86,29 @@ def _renamed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
         yield _as(row, "renamed", "unsupported", claim=sentence.replace(row.title, other))
 
 
+def _balanced(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    """Of rows that are equally like their evidence, as many right ones as wrong ones.
+
+    Writers make right claims in other words, and wrong ones out of the evidence's: a model that learns from
+    all of their rows learns that a claim in the evidence's words is wrong.
+    """
+    alike: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for number, row in enumerate(rows):
+        like = likeness(row.claim, f"{row.title}\n{row.evidence}")
+        alike[int(like * _LIKENESS_STEPS)][row.supported].append(number)
+    kept: set[int] = set()
+    for sides in alike.values():
+        few = min(map(len, sides))
+        kept |= {number for side in sides for number in rng.sample(side, few)}
+    return (row for number, row in enumerate(rows) if number in kept)
+
+
 _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
     "mismatched": _mismatched,
     "misnumbered": _misnumbered,
     "copied": _copied,
     "renamed": _renamed,
+    "balanced": _balanced,
 }
 
 

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress, islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,9 @@ from proxy.errors import ConfigError
 NAME = "contrast"
 HELP = "contrast pairs: is the right claim of a passage supported, and the wrong one not?"
 
-ALL = "all"
+ALL, COPIED, REWORDED = "all", "copied", "reworded"
+_LIKE = 0.5
+"""The likeness to its passage from which a claim counts as copied."""
 Labels = NDArray[np.str_]
 _COLUMNS = {
     "accuracy": "claims judged right",
@@ -41,7 +43,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The figures of the groups of one language and kind, or of `all` of either."""
+    """The figures of the claims of one language and kind, or of `all` of either, or of one form."""
 
     language: str
     kind: str
@@ -96,27 +98,34 @@ def run(options: argparse.Namespace) -> None:
 
 
 def measure(groups: Sequence[ContrastGroup], judged: Judged) -> Iterator[Part]:
-    """The figures of all languages where there are several, and of each: the whole, then kind by kind.
+    """The figures of all languages where there are several, and of each: the whole, by form, kind by kind.
 
     `judged` has the right claims of the first group, then its wrong ones, then those of the next group.
     """
-    languages = np.array([group.language for group in groups])
-    kinds = np.array([group.kind for group in groups])
+    rows = [row for group in groups for row in group.rows]
+    languages = np.array([group.language for group in groups for _ in group.rows])
+    kinds = np.array([group.kind for group in groups for _ in group.rows])
+    forms = np.array([COPIED if row.likeness() >= _LIKE else REWORDED for row in rows])
     names = sorted(set(languages.tolist()))
     for language in [ALL, *names] if len(names) > 1 else names:
         own = (languages == language) | (language == ALL)
-        for kind in [ALL, *sorted(set(kinds[own].tolist()))]:
-            yield _part(language, kind, groups, own & ((kinds == kind) | (kind == ALL)), judged)
+        yield _part(language, ALL, groups, own, judged)
+        for tags in (forms, kinds):
+            for tag in sorted(set(tags[own].tolist())):
+                yield _part(language, tag, groups, own & (tags == tag), judged)
 
 
 def _part(language: str, kind: str, groups: Sequence[ContrastGroup], chosen: Flags, judged: Judged) -> Part:
-    own = picked(judged, np.repeat(chosen, [len(group.rows) for group in groups]))
-    rest = iter(own.scores.tolist())
+    """The figures of the chosen claims, flags of shape (claims,)."""
+    own = picked(judged, chosen)
     labels: list[Label] = []
     above: list[bool] = []
-    for group in compress(groups, chosen):
-        labels += [row.label for row in group.rows]
-        right, wrong = list(islice(rest, len(group.right))), list(islice(rest, len(group.wrong)))
+    scored = zip(chosen.tolist(), judged.scores.tolist(), strict=True)
+    for group in groups:
+        mine = [(row, score) for row, (wanted, score) in zip(group.rows, scored, strict=False) if wanted]
+        labels += [row.label for row, _ in mine]
+        right = [score for row, score in mine if row.supported]
+        wrong = [score for row, score in mine if not row.supported]
         above += [higher > lower for higher, lower in product(right, wrong)]
     figures = {**_figures(np.array(labels), own), "ranked": share(np.array(above))}
     return Part(language, kind, len(above), len(labels), figures)

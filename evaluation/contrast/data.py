@@ -1,21 +1,23 @@
 """The contrast pairs that come with the project, and how files of such pairs are read.
 
-Each passage has a right claim, mostly in other words, and a wrong one that keeps the passage's words and
-changes its meaning. A checker that follows shared words gets them wrong. The pairs of `DEV` are for choosing
-checkers. Those of `HELD_OUT` are only measured on: don't read them while you make a checker.
+Each passage has right and wrong claims of both forms: some in the passage's words, some in others. A checker
+that follows shared words gets half of them wrong, and so does one that mistrusts them. The pairs of `DEV` are
+for choosing checkers. Those of `HELD_OUT` are only measured on: don't read them while you make a checker.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from evaluation.datasets import DataError, Label, Line, read_lines
 from proxy.text.scripts import language_of
 from proxy.types import Language, Pair
 
+_TOKEN = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
 _FOLDER = Path(__file__).parent
 DEV = (_FOLDER / "dev_en.jsonl", _FOLDER / "dev_zh.jsonl")
 HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
@@ -49,6 +51,10 @@ class ContrastRow(Line):
         """The row as the proxy would ask it."""
         return Pair(self.claim, self.evidence, title=self.title)
 
+    def likeness(self) -> float:
+        """See the function."""
+        return likeness(self.claim, f"{self.title}\n{self.evidence}")
+
 
 @dataclass(frozen=True, slots=True)
 class ContrastGroup:
@@ -71,6 +77,20 @@ class ContrastGroup:
     def language(self) -> Language:
         """Of the passage."""
         return self.right[0].language
+
+
+def likeness(claim: str, evidence: str) -> float:
+    """The share of a claim's words, and of its pairs of neighbouring words, that the evidence has: 0 to 1.
+
+    A Chinese character counts as a word.
+    """
+    own = _runs(claim)
+    return len(own & _runs(evidence)) / max(1, len(own))
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    tokens = _TOKEN.findall(text.lower())
+    return {(token,) for token in tokens} | set(pairwise(tokens))
 
 
 def read_groups(path: Path) -> Iterator[ContrastGroup]:

@@ -58,7 +58,15 @@ def test_the_projects_pairs_are_of_every_kind_in_both_languages(files: tuple[Pat
         assert len(kinds) == 13
         assert min(kinds.values()) >= 5
         assert len({group.right[0].evidence for group in groups}) == len(groups)
-        assert {len(group.rows) for group in groups} == {2}
+        assert {(len(group.right), len(group.wrong)) for group in groups} == {(2, 2)}
+
+
+@pytest.mark.parametrize("path", [*DEV, *HELD_OUT], ids=lambda path: path.stem)
+def test_claims_of_either_form_are_right_and_wrong(path: Path) -> None:
+    rows = [row for group in read_groups(path) for row in group.rows]
+    for copied in (True, False):
+        right = [row.supported for row in rows if (row.likeness() >= 0.5) is copied]
+        assert 0.25 < sum(right) / len(right) < 0.75
 
 
 def passages(files: Sequence[Path]) -> set[str]:
@@ -84,12 +92,16 @@ def test_figures_come_by_language_and_kind_and_for_all(tmp_path: Path) -> None:
     parts = measured(tmp_path, rows, [(S, 0.9), (U, 0.2), (S, 0.8), (S, 0.7), (U, 0.1), (C, 0.3)])
     assert list(parts) == [
         ("all", "all"),
+        ("all", "copied"),
+        ("all", "reworded"),
         ("all", "negation"),
         ("all", "units"),
         ("en", "all"),
+        ("en", "copied"),
         ("en", "negation"),
         ("en", "units"),
         ("zh", "all"),
+        ("zh", "reworded"),
         ("zh", "units"),
     ]
     whole, chinese = parts["all", "all"], parts["zh", "units"]
@@ -101,6 +113,21 @@ def test_figures_come_by_language_and_kind_and_for_all(tmp_path: Path) -> None:
     assert whole.figures["contradicted.recall"] == pytest.approx(1 / 3)
     assert (chinese.figures["accuracy"], chinese.figures["ranked"]) == (0.5, 0.0)
     assert chinese.figures["ece"] == pytest.approx((0.9 + 0.3) / 2)
+
+
+def test_claims_in_the_passages_words_and_in_others_are_told_apart(tmp_path: Path) -> None:
+    rows = [
+        *mill("1"),
+        row("1", "No water ever entered the building.", "supported"),
+        row("1", "Its workers often waded through the river.", "contradicted"),
+    ]
+    parts = measured(
+        tmp_path, rows, [(U, 0.1), (S, 0.6), (U, 0.2), (C, 0.0)]
+    )  # of right ones, then wrong ones
+    copied, reworded = parts["en", "copied"], parts["en", "reworded"]
+    assert (copied.claims, copied.pairs, reworded.claims, reworded.pairs) == (2, 1, 2, 1)
+    assert (copied.figures["recall.supported"], copied.figures["recall.not_supported"]) == (0.0, 1.0)
+    assert (reworded.figures["accuracy"], reworded.figures["ranked"]) == (1.0, 1.0)
 
 
 def test_a_passage_may_have_several_right_and_wrong_claims(tmp_path: Path) -> None:
@@ -128,8 +155,8 @@ def test_any_checker_is_measured_on_pairs_of_ones_own(
     assert main([*command, "--json"]) == 0
     line = json.loads(capsys.readouterr().out)
     assert (line["files"], line["checker"], line["unverified"]) == (["pairs.jsonl"], "llm", 1)
-    whole, negation = line["groups"]
-    assert negation == {**whole, "kind": "negation"}
+    whole, copied, negation = line["groups"]
+    assert {**negation, "kind": "all"} == {**copied, "kind": "all"} == whole
     assert (whole["language"], whole["kind"], whole["pairs"], whole["claims"]) == ("en", "all", 2, 4)
     assert (whole["accuracy"], whole["ranked"]) == (0.75, 1.0)
     assert whole["contradicted"] == {"precision": 1.0, "recall": 0.5, "precision_at_half_recall": 1.0}
@@ -146,7 +173,7 @@ def test_the_held_out_pairs_are_measured_on_demand(
     assert main(["contrast", "--held-out", "--checker", "llm", "--config", str(config), "--json"]) == 0
     line = json.loads(capsys.readouterr().out)
     assert line["files"] == [path.name for path in HELD_OUT]
-    assert (line["groups"][0]["claims"], line["groups"][0]["accuracy"]) == (340, 0.5)
+    assert (line["groups"][0]["claims"], line["groups"][0]["accuracy"]) == (680, 0.5)
 
 
 @pytest.mark.parametrize(

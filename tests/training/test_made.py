@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
+import pytest
+
+from evaluation.contrast.data import likeness
+from evaluation.datasets import read_lines
+from evaluation.metrics import area_under_roc
+from proxy.types import LANGUAGES, Language
 from training.made import Made, made_rows
 from training.rows import TrainingRow
+from training.training_data import CONTRAST
 
 TEXTS = (
     "The tower is 330 metres tall. It was finished in 1889 by an engineer from Dijon.",
@@ -70,3 +78,16 @@ def test_a_sentence_with_the_name_of_another_article_is_not_supported() -> None:
     for row in found:
         assert (row.claim in row.evidence) == row.supported
         assert any(title in row.claim for title in TITLES)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_in_balanced_rows_likeness_to_the_evidence_tells_nothing(language: Language) -> None:
+    written = list(read_lines(CONTRAST / f"{language}.jsonl", TrainingRow))
+    balanced = made_rows(written, "balanced", Random(1))
+    assert len(balanced) > len(written) / 4
+    assert {row.id for row in balanced} <= {row.id for row in written}
+    for side in (True, False):
+        assert sum(row.supported is side for row in balanced) == len(balanced) / 2
+    alike = np.array([likeness(row.claim, f"{row.title}\n{row.evidence}") for row in balanced])
+    assert abs(area_under_roc(np.array([row.supported for row in balanced]), alike) - 0.5) < 0.05
+    assert made_rows(written, "balanced", Random(1)) == balanced
