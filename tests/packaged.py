@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from proxy.checkers.nli import NLIChecker, default_size
+from proxy.checkers.nli import NLIChecker
 from proxy.checkers.nli import packaged_checker as load_checker
+from proxy.checkers.nli_sizes import default_size
 from proxy.retrieval.encoder import SentenceTransformerEncoder
 
 

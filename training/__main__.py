@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from proxy.checkers.nli.weights import packaged
+from proxy.checkers.nli_sizes import packaged
 from proxy.errors import VouchError
 from proxy.model_files import use_device
 from proxy.types import DeviceName, Size

@@ -24,7 +24,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from torch import Tensor
 
 from proxy.checkers.nli.packed import BLOCK, PACKED, packed
-from proxy.checkers.nli.weights import base_folder, packaged
+from proxy.checkers.nli.weights import base_folder
+from proxy.checkers.nli_sizes import packaged
 from training.recipes import Recipe
 from training.run import Run, TrainingError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proxy.checkers.nli.weights import MPNET
+from proxy.checkers.nli_sizes import MPNET
 from proxy.types import Language, Size
 from training.training_data import Source
 

@@ -10,6 +10,7 @@ from proxy.checkers.batching import Batching, MicroBatcher
 from proxy.checkers.cache import Cached
 from proxy.checkers.cascade import Cascade, LocalChecker, Step
 from proxy.checkers.llm_checker import LLMChecker
+from proxy.checkers.nli_sizes import default_size
 from proxy.config.checker_settings import NEEDED, CheckerName
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.errors import ConfigError
@@ -104,8 +105,6 @@ def load_checkers(settings: CheckerSettings, names: Sequence[CheckerName] | None
 
 def nli_size(settings: CheckerSettings) -> Size:
     """The size that reads English claims: with `auto` the large one where its base model is installed."""
-    from proxy.checkers.nli import default_size
-
     options = settings.nli
     if options.size != "auto":
         return options.size

@@ -21,10 +21,13 @@ from rich.text import Text
 from starlette.applications import Starlette
 
 from proxy.aio import Ending
+from proxy.checkers.nli_sizes import in_use, instead
 from proxy.cli.compose import compose, make_tracer
+from proxy.cli.compose_checkers import nli_size
 from proxy.cli.logs import set_up
 from proxy.cli.page import base_address, loopback_warning
 from proxy.cli.workers import on_terminal, supervise
+from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.config.load import load
 from proxy.config.presets import DECIDED, DOES
 from proxy.config.settings import Server, Settings, Upstream
@@ -164,7 +167,7 @@ def plans(settings: Settings) -> Iterator[str]:
     yield f"  preset {settings.preset}: {DOES[settings.preset]}"
     if changed := list(_changed(settings)):
         yield f"    but {', '.join(changed)}"
-    yield f"  checker {settings.checker.name}"
+    yield from _checker(settings.checker)
     server = settings.server
     if server.has_keys:
         places = [f"{len(server.api_keys)} in server.api_keys"] if server.api_keys else []
@@ -174,6 +177,19 @@ def plans(settings: Settings) -> Iterator[str]:
         yield "  clients need no key; only this machine can reach the server"
     else:
         yield f"  clients need no key, and whoever reaches {server.host} can call it (server.keyless)"
+
+
+def _checker(settings: CheckerSettings) -> Iterator[str]:
+    """The checker; of `nli`, alone or in a cascade, also the size for each language, and what the other size
+    would take."""
+    steps = [step.name for step in settings.cascade.steps]
+    name = f"cascade of {', '.join(steps)}" if settings.name == "cascade" else settings.name
+    if "nli" not in (settings.name, *(steps if settings.name == "cascade" else ())):
+        yield f"  checker {name}"
+        return
+    size = nli_size(settings)
+    yield f"  checker {name}: {in_use(size)}"
+    yield f"    {instead(size)}"
 
 
 def _where(upstream: Upstream) -> str:

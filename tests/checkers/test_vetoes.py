@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.datasets import read_lines
-from proxy.checkers.nli import default_size, packaged_checker
+from proxy.checkers.nli import packaged_checker
+from proxy.checkers.nli_sizes import default_size
 from proxy.checkers.vetoes import changed_number
 from proxy.types import Pair, Verdict
 from training.rows import TrainingRow

@@ -207,7 +207,7 @@ def test_another_encoder_than_the_indexs_refuses_to_start(tmp_path: Path, exampl
 
 def test_serve_says_what_it_loads_and_does_and_says_goodbye(tmp_path: Path, example_index: Path) -> None:
     command = [*VOUCH, "serve", "--index", str(example_index), "--model", "vouch/extractive", "--port", "0"]
-    env = {**os.environ, "VOUCH_REGENERATION__MAX_ROUNDS": "2"}
+    env = {**os.environ, "VOUCH_REGENERATION__MAX_ROUNDS": "2", "VOUCH_CHECKER__NLI__SIZE": "small"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=env) as process:
         assert process.stdout is not None
         said = []
@@ -223,6 +223,8 @@ def test_serve_says_what_it_loads_and_does_and_says_goodbye(tmp_path: Path, exam
         assert serves.startswith("Vouch serves over ")
         assert (model, but) == ("model vouch/extractive", "but regeneration.max_rounds: 2")
         assert preset.startswith("preset reader: sentences are sent once they are checked")
+        assert "checker nli: small for English and Chinese" in said
+        assert any(re.fullmatch(r"base makes fewer errors in English, but takes .+", line) for line in said)
         assert "clients need no key; only this machine can reach the server" in said
         assert address
         until = time.monotonic() + 60

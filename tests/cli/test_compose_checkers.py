@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from contextlib import closing
@@ -12,8 +13,10 @@ import pytest
 import torch
 
 from proxy.__main__ import CheckerChoice
+from proxy.checkers import nli_sizes
 from proxy.cli.compose import use_runtime
 from proxy.cli.compose_checkers import load_checkers
+from proxy.cli.serve import plans
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.config.checker_settings import CheckerName
 from proxy.config.load import validate
@@ -69,11 +72,45 @@ def test_a_device_that_the_machine_lacks_is_refused_with_what_to_do() -> None:
     assert device().type == "cpu"
 
 
+@pytest.mark.parametrize(
+    ("checker", "installed", "told"),
+    [
+        ({}, True, ["checker nli: base for English, small for Chinese",
+                    "small would read English .* times as fast .*: checker.nli.size: small"]),
+        ({}, False, ["checker nli: small for English and Chinese",
+                     r"base .* times the time and .* more memory: pip install 'vouch\[base\]' \(400 MB\)"]),
+        ({"nli": {"size": "small"}}, True, ["checker nli: small for English and Chinese",
+                                            "base .*: checker.nli.size: auto"]),
+        ({"cascade": {"steps": ["nli", "llm"]}, "name": "cascade"}, True,
+         ["checker cascade of nli, llm: base for English, small for Chinese", "small .*"]),
+        ({"name": "llm"}, True, ["checker llm"]),
+    ],
+)  # fmt: skip
+def test_what_serves_says_which_size_reads_what_and_what_the_other_takes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    checker: dict[str, Any],
+    installed: bool,
+    told: list[str],
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(nli_sizes, "MPNET_PARTS", ("a-package-that-is-not-there",))
+    if installed:  # as it lies there once its packages were joined
+        (tmp_path / "vouch" / "all-mpnet-base-v2").mkdir(parents=True)
+        (tmp_path / "vouch" / "all-mpnet-base-v2" / "model.safetensors").touch()
+    lines = [line.strip() for line in plans(validate({"checker": checker}))]
+    start = next(index for index, line in enumerate(lines) if line.startswith("checker"))
+    for line, pattern in zip(lines[start:], told, strict=False):
+        assert re.fullmatch(pattern, line)
+
+
 def test_only_what_is_asked_for_is_imported() -> None:
     code = (
         "import sys; from proxy.config.checker_settings import Checker; "
         "from proxy.cli.compose_checkers import load_checkers; "
-        "load_checkers(Checker(), ['llm']); print('torch' in sys.modules)"
+        "load_checkers(Checker(), ['llm']); "
+        "from proxy.cli.serve import plans; from proxy.config.load import validate; "
+        "list(plans(validate({}))); print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -165,7 +165,7 @@ def cell(shown: str) -> str:
     for sentence, name in SENTENCES.items():
         shown = shown.replace(sentence, name)
     shown = re.sub(r"\]\(<?http[^)>\s]*>?\)", "](url)", shown)
-    shown = re.sub(r"(?m)^(- \(\d+\) )\[[^]]*\]", r"\1[title]", shown)
+    shown = re.sub(r"(?m)^(- \(\d+\) |\d+\. )\[[^]]*\]", r"\1[title]", shown)
     return re.sub(r"\n+", " ⏎ ", shown.strip())
 
 

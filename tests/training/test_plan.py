@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from proxy.checkers.nli.weights import Manifest, packaged
+from proxy.checkers.nli.weights import Manifest
+from proxy.checkers.nli_sizes import packaged
 from tests.training.toys import toy_base, toy_recipe
 from training.plan import draw, make_plan, read_plan
 from training.recipes import RECIPES, Recipe

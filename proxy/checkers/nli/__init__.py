@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from proxy.checkers.nli.checker import NLIChecker
-from proxy.checkers.nli.weights import INSTALL_BASE, available, load, packaged
+from proxy.checkers.nli.weights import load
+from proxy.checkers.nli_sizes import packaged
 from proxy.types import Size
 
 
@@ -18,9 +19,4 @@ def packaged_checker(english: Size, base_model: str | None = None) -> NLIChecker
     return NLIChecker({"en": load(packaged("base"), base_model) if english == "base" else small, "zh": small})
 
 
-def default_size() -> Size:
-    """The size for claims in English: the large one where its base model is installed."""
-    return "base" if available("base") else "small"
-
-
-__all__ = ["INSTALL_BASE", "NLIChecker", "available", "default_size", "load", "packaged", "packaged_checker"]
+__all__ = ["NLIChecker", "load", "packaged_checker"]

