@@ -29,7 +29,7 @@ def test_every_size_and_kind_has_its_line(tmp_path: Path) -> None:
     done = scale("--sizes", "1000", "300", "--queries", "40", "--json", "--folder", str(tmp_path))
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    expected = [(size, kind) for size in (1000, 300) for kind in ("exact", "ivf", "hnsw")]
+    expected = [(size, kind) for size in (1000, 300) for kind in ("exact", "ivf", "hnsw", "sq8", "fp16")]
     assert [(row["size"], row["kind"]) for row in rows] == expected
     for row in rows:
         assert row["recall_at_10"] == 1 if row["kind"] == "exact" else row["recall_at_10"] >= 0.95

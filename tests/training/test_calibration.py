@@ -10,7 +10,7 @@ import pytest
 
 from evaluation.datasets import Label
 from tests.training.toys import SETTINGS, toy_base, toy_recipe, toy_rows
-from training.calibrate import Scored, calibration_of, least_precise, unused_rows
+from training.calibrate import THRESHOLDS, Scored, calibration_of, least_precise, unused_rows
 from training.plan import make_plan, read_plan
 from training.run import TrainingError, open_run
 from training.training_data import Source, evidence_key
@@ -27,7 +27,7 @@ def test_probabilities_are_the_shares_that_are_supported() -> None:
     for log_odds, share in ((3.0, 0.8), (-1.0, 0.3)):
         logit = calibration.scale * log_odds + calibration.bias
         assert 1 / (1 + math.exp(-logit)) == pytest.approx(share, abs=0.01)
-    assert calibration.threshold == 0.5
+    assert calibration.threshold == THRESHOLDS["en"]
 
 
 def test_contradiction_is_called_where_it_is_precise() -> None:
