@@ -52,7 +52,7 @@ class ContrastRow(Line):
         return Pair(self.claim, self.evidence, title=self.title)
 
     def likeness(self) -> float:
-        """See the function."""
+        """How much of the claim stands in its passage or title, word for word: 0 to 1."""
         return likeness(self.claim, f"{self.title}\n{self.evidence}")
 
 
