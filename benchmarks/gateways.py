@@ -137,7 +137,8 @@ def meant(name: str, load: str) -> bool:
 
 def works(name: str, gateway: Gateway) -> bool:
     """Whether it answers at all, which also warms it up; says so where it doesn't."""
-    warm = [loaded(gateway, Load(8, 1.0, stream, words=WORDS)) for stream in (False, True)]
+    words, reply = (0, 1) if ", checked" in name else (WORDS, 0)
+    warm = [loaded(gateway, Load(8, 1.0, stream, words=words, reply=reply)) for stream in (False, True)]
     if failed := sum(figures.failed for figures in warm):
         print(f"{name}: {failed} chats failed while warming up; it is left out.", file=sys.stderr)
     return not failed
@@ -150,7 +151,9 @@ def compare(targets: Mapping[str, Gateway], rounds: int, seconds: float) -> dict
         for load_name, load in loads(seconds).items():
             for name, gateway in targets.items():
                 if meant(name, load_name):
-                    turns.setdefault((load_name, name), []).append(loaded(gateway, load))
+                    turn = loaded(gateway, load)
+                    turns.setdefault((load_name, name), []).append(turn)
+                    print(f"{load_name}, {name}: {asdict(turn)}", file=sys.stderr, flush=True)
     return {
         load_name: {name: _median(turns[load_name, name]) for name in targets if (load_name, name) in turns}
         for load_name in loads(seconds)

@@ -3,7 +3,7 @@
     python -m benchmarks.gateways_load --target JSON --load JSON     # the fields of `Target` and of `Load`
 
 Prints one JSON object: `requests_per_second`, `chunks_per_second`, `p50` and `p99` in milliseconds, `failed`,
-`chats`. A reply counts as failed when it isn't 200, or has lost a word.
+`chats`. A reply counts as failed when it isn't 200, has lost a word, or was not checked where it should be.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ async def measure(target: Target, load: Load) -> Figures:
     async def one(session: aiohttp.ClientSession) -> bool:
         async with session.post(f"{target.url}/chat/completions", data=data, headers=headers) as response:
             content = await response.read()
-            return response.status == 200 and content.count(WORD.encode()) >= load.words
+            whole = content.count(WORD.encode()) >= load.words and b'"unverified"' not in content
+            return response.status == 200 and whole
 
     async def worker(session: aiohttp.ClientSession, end: float) -> None:
         nonlocal failed

@@ -35,6 +35,16 @@ class NotStartedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Process:
+    """What one process holds, in MB: all that is mapped and in memory, and the same with what it shares with
+    others divided among them (PSS), so that the sum over processes is what they take together."""
+
+    command: str
+    resident: float
+    proportional: float
+
+
+@dataclass(frozen=True, slots=True)
 class Running:
     """A server that answers."""
 
@@ -44,6 +54,10 @@ class Running:
     def memory(self) -> float:
         """MB that the process and those it started hold."""
         return sum(map(_resident, (self.pid, *_children(self.pid))))
+
+    def processes(self) -> list[Process]:
+        """The process and those it started, as they are now."""
+        return [_process(pid) for pid in (self.pid, *_children(self.pid))]
 
     def computed(self) -> float:
         """Seconds for which the process and those it started have used a processor."""
@@ -78,12 +92,17 @@ def vouch(
     settings: Mapping[str, str] | None = None,
     *,
     upstream_key: str = "sk-bench",
+    others: Mapping[str, str] | None = None,
 ) -> contextlib.AbstractContextManager[Running]:
-    """This proxy over an index, with places for 256 chats; `settings` are `VOUCH_` variables."""
+    """This proxy over an index, with places for 256 chats; `settings` are `VOUCH_` variables. `others` are
+    further models by name, with the addresses of their upstreams."""
     port = free_port()
-    model = ["--model", "openai/bench", "--api-base", upstream_url, "--api-key", upstream_key]
-    command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", str(port), *model]
+    command = [sys.executable, "-m", "proxy", "serve", "--index", str(index), "--port", str(port)]
+    models = {"bench": upstream_url, **(others or {})}.items()
     more = {
+        "VOUCH_UPSTREAMS": json.dumps(
+            [{"model": f"openai/{name}", "api_base": url, "api_key": upstream_key} for name, url in models]
+        ),
         "VOUCH_SERVER__LOG_LEVEL": "warning",
         "VOUCH_SERVER__API_KEYS": json.dumps([KEY]),
         "VOUCH_SERVER__MAX_CONCURRENCY": "256",
@@ -192,6 +211,13 @@ def _resident(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     lines = (line for line in status.splitlines() if line.startswith("VmRSS:"))
     return sum(int(line.split()[1]) for line in lines) / 1024
+
+
+def _process(pid: int) -> Process:
+    command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii", errors="replace")
+    kilobytes = {line.split()[0]: int(line.split()[1]) for line in rollup.splitlines()[1:]}
+    return Process(command.strip(), kilobytes["Rss:"] / 1024, kilobytes["Pss:"] / 1024)
 
 
 def _children(pid: int) -> list[int]:

@@ -1,12 +1,16 @@
 """One hostile client beside eight polite ones: how long do the polite ones wait, with it and without it?
 
-    python -m benchmarks.hostile [--index DIR] [--seconds 16] [--only NAME...] [--json FILE]
+    python -m benchmarks.hostile [--index DIR] [--seconds 24] [--every 12] [--only NAME...] [--json FILE]
 
-Each polite client has a key of its own and asks, about every six seconds, for a streamed reply of three
-sentences that no cache knows, written at 40 tokens a second. The hostile one has a key too, and does one
-thing for as long as it may. A turn without it follows each attack, after two seconds; the ratio is the 95th
-percentile beside an attack by that of all turns without one. What a polite client is refused counts as
-failed.
+Each polite client has a key of its own and asks, about every `--every` seconds, for a streamed reply of three
+sentences that no cache knows, written at 40 tokens a second. Every twelve seconds, the eight of them ask for
+about half of the checking that two cores have; every six for all of it, and then they wait for one another.
+The hostile one has a key too, and does one thing for as long as it may. It is a process of its own, and so is
+the upstream that it asks. Both have the lowest priority, since what they compute would be computed on other
+machines.
+
+A turn without it follows each attack, after two seconds; the ratio is the 95th percentile beside an attack by
+that of all turns without one. What a polite client is refused counts as failed.
 """
 
 from __future__ import annotations
@@ -18,10 +22,11 @@ import itertools
 import json
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,11 +35,11 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from benchmarks.gateways_servers import KEY
-from benchmarks.soak import served
+from benchmarks.soak import faulty_upstream, served
 
 POLITE = 8
-EVERY = 6.0
-"""Seconds from one polite question to the next of the same client."""
+LOWEST = 19
+"""The priority of whoever is not measured."""
 PACE = 0.025
 """Seconds per token of a polite reply."""
 NUMBERS = itertools.count(1)
@@ -65,9 +70,9 @@ def key_of(number: int) -> str:
     return f"polite-key-number-{number}"
 
 
-def told(what: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+def told(what: Mapping[str, Any], model: str = "hostile", **more: Any) -> dict[str, Any]:
     """A chat that tells the upstream what to answer."""
-    return {"model": "bench", "messages": [{"role": "user", "content": json.dumps(what)}], **more}
+    return {"model": model, "messages": [{"role": "user", "content": json.dumps(what)}], **more}
 
 
 def headers_of(key: str) -> dict[str, str]:
@@ -75,12 +80,16 @@ def headers_of(key: str) -> dict[str, str]:
     return {"authorization": f"Bearer {key}", "content-type": "application/json"}
 
 
+HEADERS = headers_of(KEY)
+"""Those of the hostile client."""
+
+
 async def _posted(
     url: str, session: aiohttp.ClientSession, body: bytes, leave: float, path: str = "/chat/completions"
 ) -> None:
     with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
         async with session.post(
-            url + path, data=body, headers=headers_of(KEY), timeout=aiohttp.ClientTimeout(total=leave)
+            url + path, data=body, headers=HEADERS, timeout=aiohttp.ClientTimeout(total=leave)
         ) as response:
             async for _ in response.content.iter_any():
                 pass
@@ -118,13 +127,13 @@ async def dear_options(url: str, session: aiohttp.ClientSession) -> None:
 
 async def slow_embeddings(url: str, session: aiohttp.ClientSession) -> None:
     """600 embeddings at once that the upstream takes a minute for."""
-    body = _bytes({"model": "bench", "input": "x"})
+    body = _bytes({"model": "hostile", "input": "x"})
     await _all(url, session, [body] * 600, leave=10, path="/embeddings")
 
 
 async def endless_comments(url: str, session: aiohttp.ClientSession) -> None:
     """Sixteen unchecked streams of comments that never end."""
-    body = _bytes(told({"comments": 2000}, model="bench-raw", stream=True))
+    body = _bytes(told({"comments": 2000}, "hostile-raw", stream=True))
     await _all(url, session, [body] * 16, leave=30)
 
 
@@ -143,13 +152,13 @@ ODD = (
 
 async def odd_answers(url: str, session: aiohttp.ClientSession) -> None:
     """Answers that are deep, huge or many, from the upstream."""
-    bodies = [{"model": "bench", "messages": [{"role": "user", "content": name}]} for name in ODD]
+    bodies = [{"model": "hostile", "messages": [{"role": "user", "content": name}]} for name in ODD]
     await _all(url, session, [_bytes(body) for body in bodies], leave=20)
 
 
-DEEP = b'{"model": "bench", "messages": ' + b"[" * 7_000_000 + b"]" * 7_000_000 + b"}"
-MANY = b'{"model": "bench", ' + b", ".join(b'"k%d": %d' % (n, n) for n in range(800_000)) + b"}"
-LARGE = _bytes({"model": "bench", "messages": [{"role": "user", "content": "x" * 15_000_000}]})
+DEEP = b'{"model": "hostile", "messages": ' + b"[" * 7_000_000 + b"]" * 7_000_000 + b"}"
+MANY = b'{"model": "hostile", ' + b", ".join(b'"k%d": %d' % (n, n) for n in range(800_000)) + b"}"
+LARGE = _bytes({"model": "hostile", "messages": [{"role": "user", "content": "x" * 15_000_000}]})
 
 
 async def large_bodies(url: str, session: aiohttp.ClientSession) -> None:
@@ -170,8 +179,8 @@ async def half_open(url: str, _session: aiohttp.ClientSession) -> None:
 
 async def slow_readers(url: str, _session: aiohttp.ClientSession) -> None:
     """Sixteen chats with replies of 3 MB whose client reads nothing."""
-    body = _bytes(told({"reply": "word " * 600_000}, model="bench-raw"))
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\n"
+    body = _bytes(told({"reply": "word " * 600_000}, "hostile-raw"))
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: {HEADERS['authorization']}\r\n"
     head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     await asyncio.gather(*(_raw(url, head.encode() + body, b"", 20) for _ in range(16)))
 
@@ -208,13 +217,14 @@ def question(chance: random.Random) -> dict[str, Any]:
     for fact in chance.sample(FACTS, 3):
         opener = f"{chance.choice(OPENERS)}as of question {next(NUMBERS)}, "
         sentences.append(opener[0].upper() + opener[1:] + fact)
-    return told({"reply": " ".join(sentences), "pace": PACE}, stream=True, vouch={"max_rounds": 0})
+    reply = {"reply": " ".join(sentences), "pace": PACE}
+    return told(reply, "bench", stream=True, vouch={"max_rounds": 0})
 
 
-async def polite(url: str, number: int, end: float, seen: Seen) -> None:
+async def polite(url: str, number: int, end: float, every: float, seen: Seen) -> None:
     """Asks now and then."""
     chance = random.Random(f"{number} {next(NUMBERS)}")
-    await asyncio.sleep(EVERY * number / POLITE)
+    await asyncio.sleep(every * number / POLITE)
     async with aiohttp.ClientSession() as session:
         while (begun := time.monotonic()) < end:
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
@@ -225,26 +235,35 @@ async def polite(url: str, number: int, end: float, seen: Seen) -> None:
                 took = 1000 * (time.monotonic() - begun)
                 if response.status == 200 and content.endswith(b"[DONE]\n\n") and b'"skipped"' not in content:
                     seen.took.append(took)
-                    await asyncio.sleep(max(0.0, EVERY * chance.uniform(0.8, 1.2) - took / 1000))
+                    await asyncio.sleep(max(0.0, every * chance.uniform(0.8, 1.2) - took / 1000))
                     continue
             seen.failed += 1
             await asyncio.sleep(1)
 
 
-async def turn(url: str, seconds: float, attack: Attack | None, seen: Seen) -> None:
-    """Polite chats beside the attack."""
+async def attack(url: str, name: str) -> None:
+    """Attacks until the process is ended."""
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        while True:
+            await ATTACKS[name](url, session)
+            await asyncio.sleep(0.01)
+
+
+@contextlib.contextmanager
+def attacked(url: str, name: str) -> Iterator[None]:
+    """The attack goes on in the block, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.hostile", "--attack", name, "--url", url, "--key", KEY]
+    with subprocess.Popen(["nice", "-n", str(LOWEST), *command], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield
+        process.kill()
+
+
+async def turn(url: str, seconds: float, every: float, seen: Seen) -> None:
+    """Polite chats for so long."""
     end = time.monotonic() + seconds
-
-    async def attacking() -> None:
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-            while attack is not None:
-                await attack(url, session)
-                await asyncio.sleep(0.01)
-
-    hostile = asyncio.create_task(attacking())
-    await asyncio.gather(*(polite(url, number, end, seen) for number in range(POLITE)))
-    hostile.cancel()
-    await asyncio.gather(hostile, return_exceptions=True)
+    await asyncio.gather(*(polite(url, number, end, every, seen) for number in range(POLITE)))
 
 
 def p95(values: list[float]) -> float:
@@ -252,17 +271,18 @@ def p95(values: list[float]) -> float:
     return sorted(values)[round(0.95 * (len(values) - 1))]
 
 
-async def compare(url: str, names: list[str], seconds: float) -> dict[str, dict[str, float]]:
+async def compare(url: str, names: list[str], seconds: float, every: float) -> dict[str, dict[str, float]]:
     """By attack, and without one: polite chats' p50 and p95 in milliseconds, how many, how many failed."""
     quiet, loud = Seen(), {name: Seen() for name in names}
-    await turn(url, 6, None, Seen())
-    await turn(url, seconds / 2, None, quiet)
+    await turn(url, 6, every, Seen())
+    await turn(url, seconds / 2, every, quiet)
     print(f"none: {_figures(quiet)}", file=sys.stderr, flush=True)
     for name in names:
-        await turn(url, seconds, ATTACKS[name], loud[name])
+        with attacked(url, name):
+            await turn(url, seconds, every, loud[name])
         print(f"{name}: {_figures(loud[name])}", file=sys.stderr, flush=True)
         await asyncio.sleep(2)
-        await turn(url, seconds / 4, None, quiet)
+        await turn(url, seconds / 2, every, quiet)
     rows = {"none": _figures(quiet), **{name: _figures(seen) for name, seen in loud.items()}}
     return {name: {**row, "ratio": round(row["p95"] / rows["none"]["p95"], 2)} for name, row in rows.items()}
 
@@ -276,10 +296,18 @@ def main() -> None:
     """Prints the figures as Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile")
     parser.add_argument("--index", type=Path, help="an index of examples/corpus; default: it is made")
-    parser.add_argument("--seconds", type=float, default=16.0, help="of each attack")
+    parser.add_argument("--seconds", type=float, default=24.0, help="of each attack")
+    parser.add_argument("--every", type=float, default=12.0, help="seconds between two of a polite client")
     parser.add_argument("--only", nargs="*", choices=list(ATTACKS), default=list(ATTACKS))
     parser.add_argument("--json", type=Path, help="also written there")
+    parser.add_argument("--attack", choices=list(ATTACKS), help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
+    parser.add_argument("--key", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.attack:
+        HEADERS["authorization"] = f"Bearer {options.key}"
+        print("attacking", flush=True)
+        asyncio.run(attack(options.url, options.attack))
     keys = [{"name": "hostile", "key": KEY}]
     keys += [{"name": f"polite-{number}", "key": key_of(number)} for number in range(POLITE)]
     settings = {
@@ -288,8 +316,12 @@ def main() -> None:
         "VOUCH_SERVER__MAX_CONCURRENCY": "64",
         "VOUCH_VERIFICATION__DEADLINE": "60",
     }
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder), settings, options.index) as server:
-        figures = asyncio.run(compare(server.url, options.only, options.seconds))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        faulty_upstream(Path(folder), "hostile-upstream", nice=LOWEST) as theirs,
+        served(Path(folder), settings, options.index, {"hostile": theirs.url}) as server,
+    ):
+        figures = asyncio.run(compare(server.url, options.only, options.seconds, options.every))
     print("| attack | chats | failed | p50 (ms) | p95 (ms) | ratio |\n|---|--:|--:|--:|--:|--:|")
     for name, row in figures.items():
         times = f"{row['p50']:,.0f} | {row['p95']:,.0f} | {row['ratio']}"

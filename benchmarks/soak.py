@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,21 +61,33 @@ class Seen:
 
 
 @contextlib.contextmanager
-def served(folder: Path, settings: dict[str, str], index: Path | None = None) -> Iterator[Running]:
+def served(
+    folder: Path,
+    settings: dict[str, str],
+    index: Path | None = None,
+    others: Mapping[str, str] | None = None,
+) -> Iterator[Running]:
     """Vouch over that index, or one of the example corpus, before the upstream that fails when it is asked
-    to."""
+    to; `others` are further models by name, with their addresses."""
     if index is None:
         index = folder / "index"
         corpus = Path(__file__).parents[1] / "examples" / "corpus"
         command = [sys.executable, "-m", "proxy", "index", str(corpus), "--out", str(index)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    port = free_port()
-    upstream = [sys.executable, "-m", "benchmarks.faulty_upstream", "--port", str(port)]
     with (
-        running(folder, "upstream", upstream, port) as bad,
-        vouch(folder, bad.url, index.absolute(), settings, upstream_key=UPSTREAM_KEY) as ours,
+        faulty_upstream(folder) as bad,
+        vouch(folder, bad.url, index.absolute(), settings, upstream_key=UPSTREAM_KEY, others=others) as ours,
     ):
         yield ours
+
+
+def faulty_upstream(
+    folder: Path, name: str = "upstream", *, nice: int = 0
+) -> contextlib.AbstractContextManager[Running]:
+    """The upstream that fails when it is asked to; `nice` lowers its priority."""
+    port = free_port()
+    command = [sys.executable, "-m", "benchmarks.faulty_upstream", "--port", str(port)]
+    return running(folder, name, ["nice", "-n", str(nice), *command] if nice else command, port)
 
 
 async def client(url: str, chance: random.Random, end: float, seen: Seen) -> None:

@@ -53,6 +53,12 @@ class Batching:
         self._pace: float | None = None
         self._worker: asyncio.Task[None] | None = None
         self._under_way: _Batch | None = None
+        self.batches = 0
+        """Calls of the inner checker that have ended."""
+        self.pairs = 0
+        """Pairs of these."""
+        self.seconds = 0.0
+        """What these took."""
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. Raises what the inner checker raises for these pairs."""
@@ -154,8 +160,12 @@ class Batching:
                 return CheckError("the checker was stopped before it could answer")
             for (asking, index, _), judgement in zip(asked, task.result(), strict=True):
                 asking.put(index, judgement)
-            pace = len(asked) / max(1e-6, self._now() - begun)
+            took = max(1e-6, self._now() - begun)
+            pace = len(asked) / took
             self._pace = pace if self._pace is None else (self._pace + pace) / 2
+            self.batches += 1
+            self.pairs += len(asked)
+            self.seconds += took
         except Exception as error:
             return error
         finally:

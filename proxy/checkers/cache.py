@@ -26,7 +26,7 @@ class Cached:
     """
 
     def __init__(self, inner: Checker, version: str, *, max_pairs: int = 10_000, max_chars: int = 20_000_000):
-        self._inner = inner
+        self.inner = inner
         self._version = version
         self._bounds = max_pairs, max_chars
         self._kept = Judgements(max_pairs, max_chars)
@@ -39,7 +39,7 @@ class Cached:
     def apart(self) -> Cached:
         """The same checker behind a cache of its own."""
         pairs, chars = self._bounds
-        return Cached(self._inner, self._version, max_pairs=pairs, max_chars=chars)
+        return Cached(self.inner, self._version, max_pairs=pairs, max_chars=chars)
 
     async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """One judgement per pair, in order. Raises what the inner checker raises."""
@@ -77,7 +77,7 @@ class Cached:
         futures: dict[_Key, asyncio.Future[_Outcome]] = {key: loop.create_future() for key in keys}
         self._under_way |= futures
         try:
-            judgements = dict(zip(keys, await self._inner.check([pair for _, pair in keys]), strict=True))
+            judgements = dict(zip(keys, await self.inner.check([pair for _, pair in keys]), strict=True))
             outcomes |= judgements
         except CheckError as error:
             outcomes = dict.fromkeys(keys, error)

@@ -150,7 +150,7 @@ def contexts(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
     that stands alone gets the question. An item of a list gets the sentence that introduces the list, a row
     of a table what introduces the table. At most 300 characters, in whole words.
     """
-    fallback = shortened(" ".join(question.split()), _MAX_CONTEXT)
+    fallback = shortened(" ".join(question.split(maxsplit=_MAX_CONTEXT)), _MAX_CONTEXT)
     result: list[str] = []
     prior_claims = _PriorClaims()
     for claim in claims:

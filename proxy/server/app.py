@@ -32,6 +32,7 @@ from proxy.server.chats import ChatService
 from proxy.server.key_ring import KeyRing
 from proxy.server.middleware import CancelOnDisconnect, Keys, LocalOnly, RequestId
 from proxy.server.prometheus import Metrics
+from proxy.server.rates import LargeBodies
 from proxy.server.readiness import canary_of
 from proxy.server.reference_links import signer_of
 from proxy.server.reload import Administration, Reloader
@@ -62,7 +63,7 @@ def create_app(
     audit = AuditLog(settings.audit) if settings.audit.path else None
     metrics = Metrics(reloaders, gate, ending, audit, group) if settings.metrics.enabled else None
     admin = Administration(reloaders, keyless=not server.has_keys, group=group)
-    signer = signer_of(server)
+    signer, bodies = signer_of(server), LargeBodies()
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -93,7 +94,7 @@ def create_app(
             own = settings if limits is settings.limits else settings.model_copy(update={"limits": limits})
             chats = ChatService(current, own, gate, ending, audit, signer.over(index) if signer else None)
             stale = any(reloader.failure for reloader in reloaders.values())
-            return await answer(Endpoints(current, own, chats, gate, ending, canary, stale), request)
+            return await answer(Endpoints(current, own, chats, gate, ending, canary, bodies, stale), request)
 
         return Route(path, handle, methods=[method])
 

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from proxy.aio import Ending, Gate
+from proxy.checkers.batching import Batching
 from proxy.checkers.cache import Cached
 from proxy.server.audit_log import AuditLog
 from proxy.server.reload import Reloader
@@ -80,7 +81,7 @@ class Metrics:
         collectors = [
             _State(reloaders, gate, ending),
             _Index(reloaders),
-            _Caches(reloaders),
+            _Checkers(reloaders),
             *([_Audit(audit)] if audit is not None else []),
             ProcessCollector(registry=None),
         ]
@@ -160,8 +161,8 @@ class _Audit(Collector):
         yield family
 
 
-class _Caches(Collector):
-    """Hits and misses of the caches of judgements."""
+class _Checkers(Collector):
+    """Hits and misses of the caches of judgements, and what local checkers computed at once."""
 
     def __init__(self, reloaders: Mapping[str, Reloader]) -> None:
         self._reloaders = reloaders
@@ -169,9 +170,17 @@ class _Caches(Collector):
     def collect(self) -> Iterable[Metric]:
         """Implements `Collector`."""
         models = (model for each in self._reloaders.values() for model in each.context.models.values())
-        checkers = (checker for model in models for checker in model.checkers.values())
+        checkers = [checker for model in models for checker in model.checkers.values()]
         caches = {id(checker): checker for checker in checkers if isinstance(checker, Cached)}
         family = CounterMetricFamily("vouch_cache", "Judgements that were looked up.", labels=["result"])
         family.add_metric(["hit"], sum(cache.hits for cache in caches.values()))
         family.add_metric(["miss"], sum(cache.misses for cache in caches.values()))
         yield family
+        found = (checker.inner if isinstance(checker, Cached) else checker for checker in checkers)
+        batching = {id(each): each for each in found if isinstance(each, Batching)}.values()
+        for name, text, value in (
+            ("batches", "Batches that local checkers computed.", sum(each.batches for each in batching)),
+            ("batch_pairs", "Pairs in these batches.", sum(each.pairs for each in batching)),
+            ("batch_seconds", "Seconds that these batches took.", sum(each.seconds for each in batching)),
+        ):
+            yield CounterMetricFamily(f"vouch_checker_{name}", text, value)

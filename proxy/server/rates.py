@@ -1,7 +1,9 @@
-"""Requests and tokens a minute of each key, and what several workers of one server share of them."""
+"""Requests and tokens a minute of each key, and what several workers of one server share of them; and the
+share of the processor that a key's large bodies may take."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import math
@@ -9,18 +11,23 @@ import mmap
 import os
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from proxy.aio import Asker
+from proxy.aio import ASKER, Asker
 from proxy.config.limit_settings import KeyLimits
 from proxy.errors import RateLimitError
 from proxy.openai_api.error_object import error_headers, error_object
+
+T = TypeVar("T")
+
+LARGE = 1_000_000
+"""A body of more bytes is large: what it takes to parse it holds up all others."""
 
 BUCKETS = 8192
 """How many buckets workers share; further ones count per worker."""
@@ -212,3 +219,61 @@ class Rates:
             told[f"x-ratelimit-remaining-{kind}"] = str(max(0, math.floor(bucket.left())))
             told[f"x-ratelimit-reset-{kind}"] = f"{bucket.seconds_until(bucket.limit):.0f}s"
         return told
+
+
+class LargeBodies:
+    """The large bodies (`LARGE`) of each key: how many are in memory before they are parsed, and how much of
+    the processor their parsing takes.
+
+    Parsing runs in a thread, but it keeps the interpreter from all others meanwhile. So a key's large bodies
+    are parsed one by one, and the next one not before `rest` times as long as the last one took. Without
+    keys nobody is told apart, and nothing is bounded.
+
+    Args:
+        places: bodies of a key that are read or wait at once; the client of a further one has to wait.
+        rest: the pause between two of them, in units of what the first took.
+        most: seconds of pause at most.
+    """
+
+    def __init__(self, places: int = 16, rest: float = 4.0, most: float = 5.0) -> None:
+        self._places = places
+        self._rest = rest
+        self._most = most
+        self._keys: dict[str, _KeyBodies] = {}
+
+    @contextlib.asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Waits for one of the key's places, and holds it."""
+        async with self._of(ASKER.get().key).places:
+            yield
+
+    async def parsed(self, parse: Callable[[], T]) -> T:
+        """The result of `parse`, which runs in a thread, once the key may have it run."""
+        key = ASKER.get().key
+        if not key:
+            return await asyncio.to_thread(parse)
+        bodies = self._of(key)
+        async with bodies.turn:
+            await asyncio.sleep(bodies.rests_until - time.monotonic())
+            begun = time.monotonic()
+            parsing = asyncio.ensure_future(asyncio.to_thread(parse))
+            try:
+                return await asyncio.shield(parsing)
+            finally:
+                await asyncio.wait({parsing})  # a client that leaves does not end it
+                ended = time.monotonic()
+                bodies.rests_until = ended + min(self._most, self._rest * (ended - begun))
+
+    def _of(self, key: str) -> _KeyBodies:
+        if key not in self._keys:
+            self._keys[key] = _KeyBodies(asyncio.Semaphore(self._places if key else 1_000_000))
+        return self._keys[key]
+
+
+class _KeyBodies:
+    """The large bodies of one key."""
+
+    def __init__(self, places: asyncio.Semaphore) -> None:
+        self.places = places
+        self.turn = asyncio.Lock()
+        self.rests_until = 0.0

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -29,6 +30,7 @@ from proxy.openai_api.responses.response import Envelope, echo
 from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
 from proxy.openai_api.text_check import check_text, options_of, parse_text_check, sources_of
 from proxy.server.chats import ChatService, require_allowed, within_limits
+from proxy.server.rates import LARGE, LargeBodies
 from proxy.server.readiness import Canary
 from proxy.server.web_page import inert
 from proxy.types import Json
@@ -56,6 +58,7 @@ class Endpoints:
     gate: Gate
     ending: Ending
     canary: Canary
+    bodies: LargeBodies
     stale: bool
     """Whether an index was rebuilt and can't be used."""
 
@@ -192,13 +195,17 @@ class Endpoints:
 
     async def _parsed(self, request: Request, parse: Callable[[Json], T]) -> T:
         """The result of `parse` on the request's JSON object."""
-        body = await self._body(request)
-        if len(body) <= SMALL:
-            return parse(parse_body(body))
-        return await asyncio.to_thread(lambda: parse(parse_body(body)))
+        async with AsyncExitStack() as held:
+            body = await self._body(request, held)
+            if len(body) <= SMALL:
+                return parse(parse_body(body))
+            if len(body) <= LARGE:
+                return await asyncio.to_thread(lambda: parse(parse_body(body)))
+            return await self.bodies.parsed(lambda: parse(parse_body(body)))
 
-    async def _body(self, request: Request) -> bytes:
-        """The request's body, read up to the limit. Raises `BodyTooLargeError`."""
+    async def _body(self, request: Request, held: AsyncExitStack) -> bytes:
+        """The request's body, read up to the limit; for a large one a place is held. Raises
+        `BodyTooLargeError`."""
         kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
         if kind != JSON and not kind.endswith("+json"):
             raise MediaTypeError(
@@ -213,6 +220,8 @@ class Endpoints:
         body = bytearray()
         if size <= limit:
             async for piece in request.stream():
+                if len(body) <= LARGE < len(body) + len(piece):
+                    await held.enter_async_context(self.bodies.place())
                 body += piece
                 if len(body) > limit:
                     break

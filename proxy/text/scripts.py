@@ -36,6 +36,9 @@ _HAN = re.compile(f"[{HAN}]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(rf"[^\W\d_{CJK}]+")
 
+_ENOUGH = 20_000
+"""Characters of a text that tell its language; a request may hold millions."""
+
 
 def has_han(text: str) -> bool:
     """Whether there is a Chinese character in the text."""
@@ -50,7 +53,8 @@ def han_count(text: str) -> int:
 def language_of(text: str) -> Language:
     """`zh` where the text has at least as many Chinese or Japanese letters as words in other scripts.
 
-    Otherwise `en`. Chinese answers are full of Latin names, so words are counted, not letters.
+    Otherwise `en`. Chinese answers are full of Latin names, so words are counted, not letters. Of a long text
+    the beginning counts.
     """
-    unspaced = sum(1 for _ in _UNSPACED.finditer(text))
-    return "zh" if unspaced and unspaced >= sum(1 for _ in _WORD.finditer(text)) else "en"
+    unspaced = sum(1 for _ in _UNSPACED.finditer(text, 0, _ENOUGH))
+    return "zh" if unspaced and unspaced >= sum(1 for _ in _WORD.finditer(text, 0, _ENOUGH)) else "en"

@@ -93,10 +93,11 @@ def _count(value: Any) -> int:
     return int(value) if isinstance(value, int | float) and value > 0 else 0
 
 
-def as_chunk(completion: Json) -> Json:
-    """A whole `chat.completion` as one chunk: what a server that can't stream is worth as a stream."""
+def as_chunk(completion: Json, most: int | None = None) -> Json:
+    """A whole `chat.completion`, of at most so many choices, as one chunk: what a server that can't stream is
+    worth as a stream."""
     choices = []
-    for draft in to_reply(completion).drafts:
+    for draft in to_reply(completion, most).drafts:
         rest = {key: value for key, value in draft.choice.items() if key != "message"}
         choices.append({**rest, "delta": _with_call_indexes(draft.choice["message"])})
     return {**completion, "object": "chat.completion.chunk", "choices": choices}

@@ -80,7 +80,8 @@ class HTTPUpstream:
         response = await self._open_stream(chat)
         try:
             if response.content_type == "application/json":
-                yield read_chunk(as_chunk(await self._json(response, chat.api_key, self._deadline())))
+                whole = await self._json(response, chat.api_key, self._deadline())
+                yield read_chunk(as_chunk(whole, most_choices(chat.body)))
                 return
             async with closing(self._chunks(response, chat)) as chunks:
                 async for chunk in chunks:
@@ -109,7 +110,8 @@ class HTTPUpstream:
         response = await self._post(CHAT, sent, chat.api_key, deadline)
         try:
             if stream and response.content_type == "application/json":
-                chunk = as_chunk(await self._json(response, chat.api_key, deadline))
+                whole = await self._json(response, chat.api_key, deadline)
+                chunk = as_chunk(whole, most_choices(chat.body))
                 events = (b"data: " + dumps(chunk) + b"\n\n", b"data: [DONE]\n\n")
                 return _forwarded(response, _one_by_one(events), {"content-type": EVENT_STREAM})
             first = await self._first(response, chat.api_key, deadline, stream=stream)

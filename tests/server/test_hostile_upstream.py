@@ -149,6 +149,17 @@ def test_a_stream_of_too_many_choices_is_cut_off(base_url: str, upstream: Upstre
     assert "internal_error" not in answer.text
 
 
+@pytest.mark.parametrize(("model", "stream"), [("test", False), ("test", True), ("test-raw", True)])
+def test_too_many_choices_of_a_server_that_can_not_stream_are_refused(
+    base_url: str, upstream: Upstream, model: str, stream: bool
+) -> None:
+    answer = json.loads(whole())
+    upstream.enqueue(Raw(json.dumps({**answer, "choices": answer["choices"] * 20_000}).encode()))
+    refused = post(base_url, model, stream)
+    assert refused.status_code == 502
+    assert "20000 choices; at most 16 are taken" in refused.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("n", [None, 3])
 def test_the_choices_that_were_asked_for_are_served(base_url: str, upstream: Upstream, n: int | None) -> None:
     upstream.enqueue(Reply(*["Hi."] * (n or 1)))

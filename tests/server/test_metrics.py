@@ -136,6 +136,8 @@ def test_tokens_caches_and_the_index_are_told(url: str) -> None:
     assert seen.sum("vouch_tokens_total", purpose="verification", kind="completion") > 0
     assert seen.sum("vouch_cache_total", result="hit") >= 1
     assert seen.sum("vouch_cache_total", result="miss") >= 1
+    assert seen.sum("vouch_checker_batch_pairs_total") >= seen.sum("vouch_checker_batches_total") >= 1
+    assert seen.sum("vouch_checker_batch_seconds_total") > 0
     assert seen.sum("vouch_index_passages") > 100
     (index,) = (sample for sample in seen.samples if sample.name == "vouch_index_info")
     assert index.labels["generation"].startswith("generation-")

@@ -25,7 +25,7 @@ from proxy.types import (
 
 T = TypeVar("T")
 
-_MATERIAL = re.compile(r"[\n<\[]")
+_MATERIAL = ("\n", "<", "[")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _NOT_FORWARDED = ("vouch", "stream", "stream_options")
 
@@ -198,8 +198,9 @@ def _question(messages: Sequence[Json]) -> str:
     """What the user asks last. Only a message of several lines or with a mark-up may hold documents too."""
     last = messages[-1]
     text = last.get("content")
-    if last["role"] == "user" and isinstance(text, str) and text.strip() and not _MATERIAL.search(text):
-        return text
+    plain = isinstance(text, str) and bool(text.strip()) and not any(mark in text for mark in _MATERIAL)
+    if plain and last["role"] == "user":
+        return str(text)
     return user_question(messages)
 
 
