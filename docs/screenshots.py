@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from proxy.cli import demo
 from tests.chat_uis.open_webui import Chat, install_filter
-from tests.chat_uis.programs import CHAINLIT, GRADIO, OPEN_WEBUI, ChatUI, started
+from tests.chat_uis.programs import CHAINLIT, GRADIO, OPEN_WEBUI, ChatUI, ask_chainlit, started
 
 IMAGES = Path(__file__).with_name("images")
 INDEX = Path(__file__).parent.parent / "index"
@@ -156,11 +156,9 @@ def take_gradio(page: Page, address: str) -> None:
 def take_chainlit(page: Page, address: str) -> None:
     """A reply with a passage beside it."""
     page.goto(address)
-    page.locator("#chat-input").click()
-    page.keyboard.insert_text(demo.QUESTION)
-    page.keyboard.press("Enter")
+    ask_chainlit(page, demo.QUESTION)
     page.locator("a.element-link").last.click()
-    expect(page.get_by_role("complementary").get_by_role("link")).to_be_visible()
+    expect(page.get_by_role("complementary").get_by_role("link")).to_have_count(1)
     save(page, "chainlit")
 
 

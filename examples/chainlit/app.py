@@ -23,7 +23,7 @@ async def reply(_message: cl.Message) -> None:
         for choice in chunk.choices:
             await shown.stream_token(choice.delta.content or "")
         for source in getattr(chunk, "references", None) or []:
-            shown.elements.append(panel(source, chunk.verification["claims"]))
+            await panel(source, chunk.verification["claims"]).send(for_id=shown.id)
     await shown.update()
 
 
@@ -33,5 +33,5 @@ def panel(source: dict, claims: list[dict]) -> cl.Text:
     text = source["text"]
     for quote in {each["quote"] for each in cited}:
         text = text.replace(quote, f"**{quote}**")
-    content = f"**[{source['title']}]({source['url']})**\n\n{text}"
+    content = f"**[{source['n']}. {source['title']}]({source['url']})**\n\n{text}"
     return cl.Text(name=f"[{source['n']}]", content=content, display="side")

@@ -11,8 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
@@ -79,6 +83,16 @@ def _vouch(base_url: str, model: str) -> dict[str, str]:
 OPEN_WEBUI = ChatUI("open-webui", _open_webui)
 GRADIO = ChatUI("gradio", _gradio)
 CHAINLIT = ChatUI("chainlit", _chainlit)
+
+
+def ask_chainlit(page: Page, text: str) -> None:
+    """Asks in Chainlit, once it is connected and has finished the reply before."""
+    from playwright.sync_api import expect
+
+    page.locator("#chat-input").click()
+    page.keyboard.insert_text(text)
+    expect(page.locator("#chat-submit")).to_be_enabled()
+    page.keyboard.press("Enter")
 
 
 @contextmanager

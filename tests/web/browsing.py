@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiohttp import web
 
-from tests.scripted_upstream import Upstream
+from tests.scripted_upstream import Reply, Upstream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Dialog, Locator, Page
@@ -45,6 +48,25 @@ class Watched:
     def _said(self, kind: str, text: str) -> None:
         if kind in ("error", "warning") and not text.startswith("Failed to load resource"):
             self.complaints.append(text)
+
+
+class Held(Reply):
+    """A reply whose last chunk is held back until `release` is set."""
+
+    release: threading.Event
+
+    async def _paced(self, request: web.Request, body: dict[str, Any]) -> AsyncIterator[bytes]:
+        pieces = [piece async for piece in super()._paced(request, body)]
+        for piece in pieces[:-4]:
+            yield piece
+        await asyncio.to_thread(self.release.wait, ARRIVES)
+        for piece in pieces[-4:]:
+            yield piece
+
+
+def home(base_url: str) -> str:
+    """The page's address."""
+    return base_url.removesuffix("/v1") + "/"
 
 
 def ready(page: Page) -> None:

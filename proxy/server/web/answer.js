@@ -1,6 +1,7 @@
 // Reads an answer of the server into parts (text, claims, what was there before) and draws them.
 
 import { el, find, marked } from "./dom.js";
+import { blocks, claimText, placed } from "./markdown.js";
 import { onLanguage, t } from "./texts.js";
 
 export const SIGNS = { supported: "✓", contradicted: "✗", unsupported: "?", unverified: "…", not_checkable: "" };
@@ -15,7 +16,7 @@ export function readAnswer({ content = "", references = [], verification = {} },
   const slice = (start, end) => points.slice(start, end).join("");
   const cited = new Map(references.map((reference) => [reference.n, reference]));
   const failures = failuresOf(verification);
-  const corrections = correctionsOf(verification);
+  const corrections = correctionsOf(verification).filter(({ text, at, end }) => slice(at, end).trim() !== text.trim());
   const parts = [];
   let position = 0;
 
@@ -44,7 +45,7 @@ export function readAnswer({ content = "", references = [], verification = {} },
   between(points.length);
   before(Infinity);
   const said = parts.filter((part) => part.kind !== "correction");
-  return { content, parts, references, cited, verification, draft: said.map((part) => part.text).join("") };
+  return { content, parts: placed(parts), references, cited, verification, draft: said.map((part) => part.text).join("") };
 }
 
 function isMarker(reference, start, end) {
@@ -68,6 +69,7 @@ function correctionsOf(verification) {
       kind: "correction",
       text: failure.text,
       at: failure.replaced_by[0],
+      end: failure.replaced_by[1],
       left: failure.replaced_by[0] === failure.replaced_by[1],
       failure,
     }))
@@ -90,30 +92,27 @@ export class AnswerView {
 
   show(model, anew = false) {
     this.model = model;
-    const fenced = model.draft.includes("```");
     const keys = model.parts.map((part) => JSON.stringify([part, model.references.length]));
     let same = 0;
     while (!anew && same < keys.length && keys[same] === this.keys[same]) same += 1;
     while (this.element.children.length > same) this.element.lastElementChild.remove();
-    for (const part of model.parts.slice(same)) this.element.append(drawPart(part, model, this.on, fenced));
+    for (const part of model.parts.slice(same)) this.element.append(drawPart(part, model, this.on));
     this.keys = keys;
   }
 }
 
 /** One part. Without `on` it is for a report: citations are links within it, and nothing is to be clicked. */
-export function drawPart(part, model, on, fenced = false) {
-  if (part.kind === "text") return el("span", { class: "plain" }, formatted(part.text, !fenced));
+export function drawPart(part, model, on) {
+  if (part.kind === "text") return el("span", { class: "plain" }, blocks(part.text, part.place));
   if (part.kind === "correction") return drawCorrection(part, on);
   const { claim, failure } = part;
   const verdict = claim.verdict;
   const missing = spansOf(part.text, failure?.missing ?? []);
-  const text = missing.length
-    ? marked(part.text, missing, (word) => el("u", { class: "missing" }, word))
-    : formatted(part.text, false);
+  const pieces = marked(part.text, missing, (word) => el("u", { class: "missing" }, word));
   return el(
     "span",
     { class: "statement", "data-verdict": verdict },
-    el("span", { class: `claim ${verdict}` }, text),
+    el("span", { class: `claim ${verdict}` }, claimText(pieces, part.place)),
     drawSign(part, on),
     (claim.references ?? []).map((n) => drawCitation(n, model, on, claim)),
   );
@@ -158,20 +157,6 @@ function drawCorrection(part, on) {
 function spansOf(text, words) {
   const spans = words.map((word) => find(text, word)).filter(Boolean);
   return spans.sort((a, b) => a[0] - b[0]);
-}
-
-/** Bold and code of Markdown, and with `blocks` list signs and headings; all else as it was written. */
-function formatted(text, blocks) {
-  const shown = blocks ? text.replace(/(^|\n)([ \t]*)(?:[-*]|#{1,6})(?= )/g, sign) : text;
-  return shown.split(/(\*\*[^*\n]+\*\*|`[^`\n]+`)/).map((piece) => {
-    if (piece.startsWith("**") && piece.length > 4) return el("strong", {}, piece.slice(2, -2));
-    if (piece.startsWith("`") && piece.length > 2) return el("code", {}, piece.slice(1, -1));
-    return piece;
-  });
-}
-
-function sign(found, start, indent) {
-  return found.includes("#") ? `${start}${indent}§` : `${start}${indent}•`;
 }
 
 /** How many claims have each verdict, in words. */

@@ -2,7 +2,7 @@
 
 import { get, stream } from "./api.js";
 import { AnswerView, readAnswer } from "./answer.js";
-import { byId, el } from "./dom.js";
+import { byId, el, wait } from "./dom.js";
 import { finish } from "./foot.js";
 import { close, openings } from "./panel.js";
 import { onLanguage, t } from "./texts.js";
@@ -63,7 +63,8 @@ function status(text) {
 
 function busy(controller) {
   running = controller;
-  byId("send").disabled = Boolean(controller);
+  wait(byId("send"), Boolean(controller));
+  if (document.activeElement === byId("stop")) byId("question").focus();
   byId("stop").hidden = !controller;
 }
 

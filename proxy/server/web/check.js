@@ -3,7 +3,7 @@
 import { post } from "./api.js";
 import { AnswerView, readAnswer } from "./answer.js";
 import { explain } from "./ask.js";
-import { byId, el } from "./dom.js";
+import { byId, el, wait, waits } from "./dom.js";
 import { finish } from "./foot.js";
 import { openings } from "./panel.js";
 import { onLanguage, t } from "./texts.js";
@@ -12,7 +12,7 @@ export function startCheck() {
   byId("add-document").addEventListener("click", addDocument);
   byId("check-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!byId("check-send").disabled && byId("text").value.trim()) check();
+    if (!waits(byId("check-send")) && byId("text").value.trim()) check();
   });
   onLanguage(relabel);
 }
@@ -66,19 +66,20 @@ async function check() {
     status.textContent = t("needsDocuments");
     return;
   }
-  byId("check-send").disabled = true;
+  wait(byId("check-send"), true);
+  const begun = performance.now();
   status.textContent = t("checking");
   try {
     const answer = byId("own-citations").checked
       ? await checkCitations(text, question, given)
       : await checkText(text, question, given);
     show(result, question, readAnswer(answer));
-    status.textContent = "";
+    status.textContent = t("took", { seconds: ((performance.now() - begun) / 1000).toFixed(1) });
   } catch (error) {
     status.textContent = "";
     result.replaceChildren(el("p", { class: "error", role: "alert" }, explain(error)));
   } finally {
-    byId("check-send").disabled = false;
+    wait(byId("check-send"), false);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { explain } from "./ask.js";
-import { byId, el, marked } from "./dom.js";
+import { byId, el, marked, wait, waits } from "./dom.js";
 import { showPassage } from "./panel.js";
 import { onLanguage, t } from "./texts.js";
 
@@ -14,14 +14,14 @@ export function startCorpus() {
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const query = byId("query").value.trim();
-    if (query && !byId("search-send").disabled) search(query);
+    if (query && !waits(byId("search-send"))) search(query);
   });
   onLanguage(() => found && draw(found));
 }
 
 async function search(query) {
   const status = byId("search-status");
-  byId("search-send").disabled = true;
+  wait(byId("search-send"), true);
   status.textContent = t("searching");
   byId("found").replaceChildren();
   try {
@@ -31,7 +31,7 @@ async function search(query) {
     found = null;
     status.textContent = explain(error);
   } finally {
-    byId("search-send").disabled = false;
+    wait(byId("search-send"), false);
   }
 }
 
@@ -46,7 +46,7 @@ function drawHit(hit, query) {
       "li",
       { class: hit.found_by.includes(name) ? "half found" : "half" },
       `${t(name)}: ${hit.ranks[name] ? `#${hit.ranks[name]}` : t("notAmong")}`,
-      hit.scores[name] === null ? null : ` (${hit.scores[name]})`,
+      hit.scores[name] === null ? null : ` (${hit.scores[name].toFixed(2)})`,
     );
   return el("li", { class: "hit" }, [
     el(
@@ -60,15 +60,23 @@ function drawHit(hit, query) {
   ]);
 }
 
-/** The spans of the query's words in the text. */
+/** The spans of the query's words in the text; short words say little. */
 function wordsIn(text, query) {
-  const words = new Set(query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []);
+  const words = new Set(pieces(query.toLowerCase()).filter((piece) => TELLING.test(piece)));
   const spans = [];
   let offset = 0;
-  for (const piece of text.split(/([\p{L}\p{N}]+)/u)) {
+  for (const piece of pieces(text)) {
     const length = Array.from(piece).length;
     if (words.has(piece.toLowerCase())) spans.push([offset, offset + length]);
     offset += length;
   }
   return spans;
+}
+
+const TELLING = /^(?:\p{N}+|\p{Script=Han}{2,}|[\p{L}\p{N}]{4,})$/u;
+
+/** The text cut into words and what stands between them; Chinese has no spaces, so the browser's dictionary cuts it. */
+function pieces(text) {
+  if (!Intl.Segmenter) return text.split(/([\p{L}\p{N}]+)/u);
+  return Array.from(new Intl.Segmenter("zh", { granularity: "word" }).segment(text), ({ segment }) => segment);
 }

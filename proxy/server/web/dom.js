@@ -27,6 +27,11 @@ export function append(parent, children) {
   }
 }
 
+/** Marks a button as waiting. It keeps the focus, which a disabled one would lose. */
+export const wait = (button, waiting) => button.setAttribute("aria-disabled", String(waiting));
+
+export const waits = (button) => button.getAttribute("aria-disabled") === "true";
+
 export const byId = (id) => document.getElementById(id);
 
 /** A link to `url` that a browser may follow, or its text where it is none of the web. */

@@ -32,15 +32,16 @@ function open(name, { focus = false } = {}) {
 function startTabs() {
   TABS.forEach((name, index) => {
     const tab = byId(`tab-${name}`);
-    const step = { ArrowRight: 1, ArrowLeft: -1 };
+    const others = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: TABS.length - 1 };
     tab.addEventListener("click", () => {
       history.replaceState(null, "", `#${name}`);
       open(name);
       byId(FIRST[name]).focus();
     });
     tab.addEventListener("keydown", (event) => {
-      if (!(event.key in step)) return;
-      const next = TABS[(index + step[event.key] + TABS.length) % TABS.length];
+      if (!(event.key in others)) return;
+      event.preventDefault();
+      const next = TABS.at(others[event.key] % TABS.length);
       history.replaceState(null, "", `#${next}`);
       open(next, { focus: true });
     });

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { verdictOf } from "./answer.js";
 import { byId, el, find, link, marked, opens } from "./dom.js";
-import { onLanguage, t } from "./texts.js";
+import { onLanguage, reasonIn, t } from "./texts.js";
 
 let opener = null;
 let redraw = null;
@@ -21,6 +21,8 @@ function show(draw, from) {
   document.body.classList.add("with-panel");
   panel.focus({ preventScroll: true });
   panel.scrollTop = 0;
+  // On a phone it covers the lower part of the window: what was opened moves above it.
+  if (from && panel.getBoundingClientRect().top > 0) from.scrollIntoView();
 }
 
 export function close() {
@@ -54,7 +56,7 @@ function showFailure(model, part, from) {
   const verdict = part.claim?.verdict ?? failure?.verdict;
   show(
     () => [
-      el("h2", {}, part.kind === "correction" ? t(part.left ? "leftOut" : "before") : verdictOf(verdict)),
+      el("h2", { class: "sentence" }, part.kind === "correction" ? t(part.left ? "leftOut" : "before") : verdictOf(verdict)),
       el("blockquote", { class: "failed" }, part.text),
       drawFailure(failure ?? {}),
       drawReferences(model, "alsoCited"),
@@ -67,7 +69,7 @@ function showFailure(model, part, from) {
 export function drawFailure(failure, interactive = true) {
   const { reason, missing = [], evidence, supporting = [] } = failure;
   return el("div", { class: "failure" }, [
-    reason ? [el("h3", {}, t("reason")), el("p", {}, reason)] : null,
+    reason ? [el("h3", {}, t("reason")), el("p", { class: "sentence" }, reasonIn(reason))] : null,
     missing.length
       ? [el("h3", {}, t("missing")), el("ul", { class: "words" }, missing.map((word) => el("li", {}, word)))]
       : null,
@@ -108,7 +110,7 @@ export function drawPassage(passage, title, interactive = true) {
   const around = surroundings.get(id);
   return el("article", { class: "passage" }, [
     el("h2", {}, title),
-    section ? el("p", { class: "hint" }, section) : null,
+    section && !title.endsWith(section) ? el("p", { class: "hint" }, section) : null,
     around?.before.map((each) => el("p", { class: "around" }, each.text)),
     el("blockquote", {}, quote ? marked(text, quotes, carrying) : text),
     around?.after.map((each) => el("p", { class: "around" }, each.text)),
@@ -192,8 +194,10 @@ export function drawReferences(model, name = "references") {
         { type: "button", class: "plainly", click: (event) => showReference(model, reference.n, opener ?? event.currentTarget) },
         reference.title,
       ),
-      reference.section && !reference.title.endsWith(reference.section) ? el("span", { class: "hint" }, ` ${reference.section}`) : null,
-      el("span", { class: "hint" }, ` ${t("score", { score: Number(reference.score).toFixed(2) })}`),
+      reference.section && !reference.title.endsWith(reference.section) ? el("span", { class: "hint" }, ` ${reference.section} ·`) : null,
+      " ",
+      el("span", { class: "hint printed" }, opens(reference.url) ? `${bare(reference.url)} · ` : ""),
+      el("span", { class: "hint score" }, t("score", { score: Number(reference.score).toFixed(2) })),
     );
   return el("nav", { class: "references", "aria-label": t(name) }, [
     el("h2", {}, t("references")),

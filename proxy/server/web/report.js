@@ -21,6 +21,12 @@ async function download({ title, model }) {
   setTimeout(() => URL.revokeObjectURL(anchor.href), 60_000);
 }
 
+/** In the words of the reader's own country, where the page speaks that language. */
+function today() {
+  const own = navigator.language.toLowerCase().startsWith(language()) ? navigator.language : language();
+  return new Date().toLocaleString(own, { dateStyle: "long", timeStyle: "short" });
+}
+
 /** The file. Everything that was said is in elements whose texts the browser escapes when it writes them out. */
 function page(title, model, style) {
   const head = el("head", {}, [
@@ -33,9 +39,9 @@ function page(title, model, style) {
   const failed = model.parts.filter((part) => part.failure);
   const main = el("main", { class: "paper" }, [
     el("h1", {}, title || t("report")),
-    el("p", { class: "hint" }, t("made", { date: new Date().toLocaleString(language()) })),
+    el("p", { class: "hint" }, t("made", { date: today() })),
     el("p", {}, counts(model.verification)),
-    el("div", { class: "answer" }, model.parts.map((part) => drawPart(part, model, null, model.draft.includes("```")))),
+    el("div", { class: "answer" }, model.parts.map((part) => drawPart(part, model, null))),
     failed.length ? el("h2", {}, t("failures")) : null,
     failed.map((part) =>
       el("section", {}, [

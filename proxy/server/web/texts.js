@@ -119,6 +119,24 @@ export function t(name, values = {}) {
   return TEXTS[name][current].replace(/\{(\w+)\}/g, (_, key) => String(values[key] ?? ""));
 }
 
+/** Reasons of the checkers that a reader meets often, in Chinese; others stay as the server says them. */
+const REASONS = [
+  [/^the evidence says otherwise$/, "资料的说法与此不同"],
+  [/^the evidence does not say it$/, "资料中没有这样说"],
+  [/^the evidence has another number than (.+)$/, "资料中的数字不是 $1"],
+  [/^there is no evidence$/, "没有相关资料"],
+  [/^the claim has no words to check$/, "此句没有可核查的词语"],
+  [/^the checker's model failed$/, "核查模型出错"],
+  [/^no citation$/, "没有引用"],
+];
+
+/** What a checker gives as its reason, in the page's language. */
+export function reasonIn(reason) {
+  if (language() !== "zh") return reason;
+  const [pattern, said] = REASONS.find(([known]) => known.test(reason)) ?? [reason, reason];
+  return reason.replace(pattern, said);
+}
+
 export const language = () => LANGUAGES[current];
 
 /** Calls back now and whenever the language changes. */
