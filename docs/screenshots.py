@@ -98,7 +98,7 @@ def take_corpus(browser: Browser, home: str) -> None:
 def take_phone(browser: Browser, home: str) -> None:
     """The same in Chinese, dark, on a phone."""
     with opened(browser, home, width=390, height=780, locale="zh-CN", dark=True) as page:
-        ask(page, "都江堰是谁主持修建的？")
+        ask(page, "张衡发明了什么？")
         page.locator(".turn").scroll_into_view_if_needed()
         save(page, "page-phone")
 
@@ -117,7 +117,7 @@ def take_chat_ui(browser: Browser, base_url: str, ui: ChatUI, take: Callable[[Pa
 
 def ui_height(ui: ChatUI) -> int:
     """How high a chat UI's window is: so that the whole reply is seen."""
-    return {"open-webui": 940, "gradio": 720}.get(ui.name, 600)
+    return {"open-webui": 940, "gradio": 720}.get(ui.name, 680)
 
 
 def take_open_webui(page: Page, address: str) -> None:
@@ -125,6 +125,7 @@ def take_open_webui(page: Page, address: str) -> None:
     install_filter(address, demo.MODEL)
     chat = Chat(page, address, demo.MODEL)
     shown = chat.ask(demo.QUESTION)
+    expect(page.locator("[data-sonner-toast]")).to_have_count(0)  # "You're now logged in."
     chips = shown.get_by_role("button", name="View source: Eiffel Tower")
     chips.last.click()
     expect(page.frame_locator(PASSAGE).locator("mark")).to_be_visible()
