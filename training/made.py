@@ -4,6 +4,8 @@
 - `misnumbered`: a supported claim with another digit;
 - `copied`: a sentence of the evidence itself, right and with another digit;
 - `renamed`: a sentence of an article that names its subject, right and with the name of another article;
+- `beside`: rows as they are, but read together with the evidence of another row;
+- `confused`: as `renamed`, and the article of the other name is read in the same window;
 - `balanced`: rows as they are, but so many that a claim's likeness to its evidence does not tell its label.
 """
 
@@ -20,7 +22,7 @@ from proxy.text.sentences import sentence_spans
 from proxy.text.words import words
 from training.rows import TrainingRow
 
-Made = Literal["mismatched", "misnumbered", "copied", "renamed", "balanced"]
+Made = Literal["mismatched", "misnumbered", "copied", "renamed", "beside", "confused", "balanced"]
 
 _NEAREST_OF = 64
 """Other rows among which the nearest evidence is looked for."""
@@ -87,6 +89,43 @@ def _renamed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
         yield _as(row, "renamed", "unsupported", claim=sentence.replace(row.title, other))
 
 
+def _beside(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    """The claims of an evidence stand beside the same other one: in half of them that has most of its words."""
+    keys = {row.evidence: _keys(row.evidence) for row in rows}
+    others: dict[str, tuple[TrainingRow, bool]] = {}
+    for row in rows:
+        if row.evidence not in others:
+            some = [rows[index] for index in _some(rows, rng) if rows[index].title not in ("", row.title)]
+            if not row.title or not some:
+                continue
+            nearest = max(some, key=lambda other: len(keys[row.evidence] & keys[other.evidence]))
+            others[row.evidence] = (rng.choice((nearest, some[0])), rng.random() < 0.5)
+        other, first = others[row.evidence]
+        yield _together(row, other, first, "beside", row.label, row.claim)
+
+
+def _confused(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    named = [row for row in _first_of_each(rows) if _SHORTEST_NAME <= len(row.title) <= _LONGEST_NAME]
+    keys = [_keys(row.evidence) for row in named]
+    for number, row in enumerate(named):
+        naming = [sentence for sentence in _claims_of(row.evidence) if row.title in sentence]
+        others = [
+            index
+            for index in _some(named, rng)
+            if named[index].title not in row.evidence and row.title not in named[index].evidence
+        ]
+        if not naming or not others:
+            continue
+        nearest = max(others, key=lambda index: len(keys[number] & keys[index]))
+        other, first = named[nearest], rng.random() < 0.5
+        sentence = rng.choice(naming)
+        if _keys(sentence.replace(row.title, "")) <= keys[nearest]:
+            continue
+        yield _together(row, other, first, "named", "supported", sentence)
+        wrong = sentence.replace(row.title, other.title)
+        yield _together(row, other, first, "confused", "unsupported", wrong)
+
+
 def _balanced(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
     """Of rows that are equally like their evidence, as many right ones as wrong ones.
 
@@ -109,12 +148,23 @@ _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[Traini
     "misnumbered": _misnumbered,
     "copied": _copied,
     "renamed": _renamed,
+    "beside": _beside,
+    "confused": _confused,
     "balanced": _balanced,
 }
 
 
 def _as(row: TrainingRow, kind: str, label: str, **values: str) -> TrainingRow:
     return row.model_copy(update={"id": f"{row.id}#{kind}", "label": label, **values})
+
+
+def _together(
+    row: TrainingRow, other: TrainingRow, first: bool, kind: str, label: str, claim: str
+) -> TrainingRow:
+    """A row that is read with the evidence of another one, which stands first or second."""
+    one, two = (row, other) if first else (other, row)
+    texts = {"title": one.title, "evidence": one.evidence, "other_title": two.title, "other": two.evidence}
+    return _as(row, kind, label, claim=claim, **texts)
 
 
 def _some(rows: Sequence[TrainingRow], rng: Random) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from evaluation.datasets import Row
 from proxy.checkers.nli.model import LABELS
 from proxy.claims.context import needs_context, shortened
-from proxy.types import Pair
+from proxy.types import Page, Pair
 
 NOT_SUPPORTED = -1
 """The class of a row whose source does not tell contradicted from unsupported."""
@@ -25,6 +25,9 @@ class TrainingRow(Row):
 
     id: str
     title: str = ""
+    other_title: str = ""
+    other: str = ""
+    """Another passage, which is read in the same window, and its title."""
 
     @property
     def label_class(self) -> int:
@@ -37,4 +40,6 @@ class TrainingRow(Row):
         pair = super().pair()
         question = " ".join((self.question or "").split())
         context = shortened(question, _LONGEST_QUESTION) if needs_context(self.claim) else ""
-        return replace(pair, title=pair.title or self.title, context=context, question="")
+        others = (Page(self.other, self.other_title),) if self.other else ()
+        title = pair.title or self.title
+        return replace(pair, title=title, others=others, context=context, question="")

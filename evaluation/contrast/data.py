@@ -3,6 +3,8 @@
 Each passage has right and wrong claims of both forms: some in the passage's words, some in others. A checker
 that follows shared words gets half of them wrong, and so does one that mistrusts them. The pairs of `DEV` are
 for choosing checkers. Those of `HELD_OUT` are only measured on: don't read them while you make a checker.
+`TWO_PASSAGES` have two passages of like things, read together: a wrong claim says of the one what holds for
+the other.
 """
 
 from __future__ import annotations
@@ -15,24 +17,27 @@ from pathlib import Path
 
 from evaluation.datasets import DataError, Label, Line, read_lines
 from proxy.text.scripts import language_of
-from proxy.types import Language, Pair
+from proxy.types import Language, Page, Pair
 
 _TOKEN = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
 _FOLDER = Path(__file__).parent
 DEV = (_FOLDER / "dev_en.jsonl", _FOLDER / "dev_zh.jsonl")
+TWO_PASSAGES = (_FOLDER / "two_passages_en.jsonl", _FOLDER / "two_passages_zh.jsonl")
 HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
 
 
 class ContrastRow(Line):
     """A labelled claim. Rows of one `group` stand together and share their passage.
 
-    Without `lang` the passage tells the language.
+    Without `lang` the passage tells the language. `other` is a second passage, read in the same window.
     """
 
     group: str
     kind: str
     title: str = ""
     evidence: str
+    other_title: str = ""
+    other: str = ""
     claim: str
     label: Label
     lang: Language | None = None
@@ -49,16 +54,17 @@ class ContrastRow(Line):
 
     def pair(self) -> Pair:
         """The row as the proxy would ask it."""
-        return Pair(self.claim, self.evidence, title=self.title)
+        others = (Page(self.other, self.other_title),) if self.other else ()
+        return Pair(self.claim, self.evidence, title=self.title, others=others)
 
     def likeness(self) -> float:
         """How much of the claim stands in its passage or title, word for word: 0 to 1."""
-        return likeness(self.claim, f"{self.title}\n{self.evidence}")
+        return likeness(self.claim, f"{self.title}\n{self.evidence}\n{self.other_title}\n{self.other}")
 
 
 @dataclass(frozen=True, slots=True)
 class ContrastGroup:
-    """A passage with its right and its wrong claims: at least one of each."""
+    """A passage, or two, with its right and its wrong claims: at least one of each."""
 
     right: tuple[ContrastRow, ...]
     wrong: tuple[ContrastRow, ...]
@@ -102,7 +108,7 @@ def read_groups(path: Path) -> Iterator[ContrastGroup]:
 def _group(path: Path, name: str, rows: list[ContrastRow]) -> ContrastGroup:
     right = tuple(row for row in rows if row.supported)
     wrong = tuple(row for row in rows if not row.supported)
-    if not right or not wrong or len({(row.evidence, row.kind) for row in rows}) > 1:
+    if not right or not wrong or len({(row.evidence, row.other, row.kind) for row in rows}) > 1:
         raise DataError(
             f"{path}: group {name!r} must have a right and a wrong claim, all of one passage and one kind."
         )

@@ -13,7 +13,7 @@ import pytest
 
 from evaluation.__main__ import main
 from evaluation.contrast.command import Part, measure
-from evaluation.contrast.data import DEV, HELD_OUT, read_groups
+from evaluation.contrast.data import DEV, HELD_OUT, TWO_PASSAGES, read_groups
 from evaluation.measurement import Judged
 from proxy.types import Verdict
 from tests.behaviours import Reply, Status
@@ -70,7 +70,8 @@ def test_claims_of_either_form_are_right_and_wrong(path: Path) -> None:
 
 
 def passages(files: Sequence[Path]) -> set[str]:
-    return {group.right[0].evidence for path in files for group in read_groups(path)}
+    first = [group.right[0] for path in files for group in read_groups(path)]
+    return {text for row in first for text in (row.evidence, row.other) if text}
 
 
 def test_no_passage_is_in_both_splits() -> None:
@@ -79,8 +80,17 @@ def test_no_passage_is_in_both_splits() -> None:
 
 def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
     files = sorted((ROOT / "training" / "contrast").glob("*.jsonl"))
-    assert len(files) == 2
-    assert not passages(files) & passages([*DEV, *HELD_OUT])
+    assert len(files) == 4
+    assert not passages(files) & passages([*DEV, *HELD_OUT, *TWO_PASSAGES])
+
+
+@pytest.mark.parametrize("path", TWO_PASSAGES, ids=lambda path: path.stem)
+def test_a_group_of_two_passages_is_read_in_one_window(path: Path) -> None:
+    groups = list(read_groups(path))
+    assert len(groups) == 40
+    for row in (row for group in groups for row in group.rows):
+        assert [(page.title, page.text) for page in row.pair().others] == [(row.other_title, row.other)]
+        assert row.other_title != row.title
 
 
 def test_figures_come_by_language_and_kind_and_for_all(tmp_path: Path) -> None:

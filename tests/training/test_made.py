@@ -42,7 +42,7 @@ def made(kind: Made, seed: int = 1) -> list[TrainingRow]:
 
 
 def test_the_same_seed_gives_the_same_rows() -> None:
-    for kind in ("mismatched", "misnumbered", "copied", "renamed"):
+    for kind in ("mismatched", "misnumbered", "copied", "renamed", "beside", "confused"):
         assert made(kind) == made(kind)
 
 
@@ -78,6 +78,26 @@ def test_a_sentence_with_the_name_of_another_article_is_not_supported() -> None:
     for row in found:
         assert (row.claim in row.evidence) == row.supported
         assert any(title in row.claim for title in TITLES)
+
+
+def test_a_row_beside_another_passage_keeps_its_label() -> None:
+    own = {row.claim: row for row in rows()}
+    found = made("beside")
+    assert len(found) == len(own)
+    for row in found:
+        first = own[row.claim]
+        assert row.label == first.label
+        assert {row.evidence, row.other} > {first.evidence}
+        assert {row.title, row.other_title} > {first.title}
+    assert [page.title for page in found[0].pair().others] == [found[0].other_title]
+
+
+def test_what_holds_for_one_passage_does_not_hold_for_the_other_one_in_the_window() -> None:
+    found = made("confused")
+    assert {row.label for row in found} == {"supported", "unsupported"}
+    for row in found:
+        assert (row.claim in row.evidence or row.claim in row.other) == row.supported
+        assert any(title in row.claim for title in (row.title, row.other_title))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
