@@ -90,7 +90,7 @@ def _renamed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
 
 
 def _beside(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
-    """The claims of an evidence stand beside the same other one: in half of them that has most of its words."""
+    """The claims of an evidence stand beside the same other one; half of these have most of its words."""
     keys = {row.evidence: _keys(row.evidence) for row in rows}
     others: dict[str, tuple[TrainingRow, bool]] = {}
     for row in rows:
