@@ -30,7 +30,7 @@ _LINE = re.compile(r"[^\n]*\S[^\n]*")
 
 MARGIN = 0.2
 """A supporting passage is cited if its score is at most this much below the best one."""
-JOINTLY = 0.7
+JOINTLY = 0.75
 """The least score with which passages support a claim together: a name in the one may be taken for the
 subject of the other."""
 

@@ -34,8 +34,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _WHOLE = Extraction()
-_SURE = 0.9
-"""The score from which a passage carries a claim so surely that the others need not be checked."""
+_SURE = 0.75
+"""The score from which a passage carries a claim so surely that the others need not be checked. Over 280
+claims of real replies, 0.75 checks a sixth fewer than 0.9, and cites what scores 0.02 less."""
 _MAX_CITED = 5
 """How many passages of a document that the upstream cites are checked, besides the retrieved ones."""
 

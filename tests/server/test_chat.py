@@ -76,14 +76,7 @@ def test_chinese_is_checked_too(client: OpenAI, upstream: Upstream) -> None:
         "Penicillin was discovered by Marie Curie in 1928.",
         "Tim Berners-Lee did not invent the World Wide Web.",
         "Lake Baikal is in Canada.",
-        pytest.param(
-            "李白是宋代诗人。",
-            marks=pytest.mark.xfail(
-                reason="beside a passage about a poet of the Song: the checker has not learnt two titles "
-                "in one window",
-                strict=False,
-            ),
-        ),
+        "李白是宋代诗人。",
         "长城位于法国。",
     ],
 )

@@ -72,7 +72,8 @@ class Reader:
     Args:
         folder: of the base model, for its tokenizer.json.
         window_tokens: tokens of evidence that a window holds, its title included.
-        most_windows: windows that are read of an evidence which is longer than that.
+        most_windows: windows that are read of one passage which is longer than that; of several passages the
+            first one, of twice the size, is all that is read.
 
     Raises `OSError` or `ValueError` where there is no tokenizer.
     """
@@ -136,7 +137,7 @@ class Reader:
         sentences = [(number, sentence) for number, page in enumerate(read) for sentence in page]
         left = list(range(len(sentences)))
         room = max(_LEAST_ROOM, room - sum(map(len, titles)))
-        for _ in range(self._most_windows):
+        for _ in range(self._most_windows if len(pages) == 1 else 1):
             chosen = _cover([sentences[index][1] for index in left], keys, room)
             if not chosen:
                 return
