@@ -178,7 +178,7 @@ def table(figures: Mapping[str, Mapping[str, Figures]], memory: Mapping[str, flo
     for load_name, rows in figures.items():
         base = rows["bare upstream"]
         lines = [
-            f"| {name} | {row.requests_per_second:,.0f} | {row.chunks_per_second:,.0f} | {row.p50:.1f} | "
+            f"| {name} | {_rate(row.requests_per_second)} | {row.chunks_per_second:,.0f} | {row.p50:.1f} | "
             f"{row.p99:.1f} | {row.p50 - base.p50:+.1f} | {row.cpu:.1f} | {row.failed} |"
             for name, row in rows.items()
         ]
@@ -189,6 +189,10 @@ def table(figures: Mapping[str, Mapping[str, Figures]], memory: Mapping[str, flo
     held = [f"| {name} | {megabytes:,.0f} |" for name, megabytes in memory.items()]
     parts.append("\n".join(["| memory | MB |", "|---|--:|", *held]))
     return "\n\n".join(parts)
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2f}"
 
 
 def main() -> None:
