@@ -4,6 +4,7 @@
 - `misnumbered`: a supported claim with another digit;
 - `copied`: a sentence of the evidence itself, right and with another digit;
 - `renamed`: a sentence of an article that names its subject, right and with the name of another article;
+- `deleted`: a supported claim beside its evidence without the sentence that says it, and as it was;
 - `beside`: rows as they are, but read together with the evidence of another row;
 - `confused`: as `renamed`, and the article of the other name is read in the same window;
 - `balanced`: rows as they are, but so many that a claim's likeness to its evidence does not tell its label.
@@ -19,10 +20,10 @@ from typing import Literal
 
 from evaluation.contrast.data import likeness
 from proxy.text.sentences import sentence_spans
-from proxy.text.words import words
+from proxy.text.words import closest, words
 from training.rows import TrainingRow
 
-Made = Literal["mismatched", "misnumbered", "copied", "renamed", "beside", "confused", "balanced"]
+Made = Literal["deleted", "mismatched", "misnumbered", "copied", "renamed", "beside", "confused", "balanced"]
 
 _NEAREST_OF = 64
 """Other rows among which the nearest evidence is looked for."""
@@ -89,6 +90,25 @@ def _renamed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
         yield _as(row, "renamed", "unsupported", claim=sentence.replace(row.title, other))
 
 
+def _deleted(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    """The claim of a passage of a corpus, which is its own claim, is a sentence of it."""
+    for row in rows:
+        spans = [span for span in sentence_spans(row.evidence) if row.evidence[slice(*span)].strip()]
+        sentences = [row.evidence[slice(*span)].strip() for span in spans]
+        claims = _claims_of(row.evidence) if row.claim == row.evidence else [row.claim]
+        if not row.supported or len(sentences) < 3 or not claims:
+            continue
+        claim = rng.choice(claims)
+        saying = closest(sentences, claim, row.title)
+        own, said = _keys(claim), _keys(sentences[saying])
+        start, end = spans[saying]
+        rest = row.evidence[:start] + row.evidence[end:]
+        if 2 * len(own & said) < len(own) or own <= _keys(rest) | _keys(row.title):
+            continue
+        yield _as(row, "kept", "supported", claim=claim)
+        yield _as(row, "deleted", "unsupported", claim=claim, evidence=rest)
+
+
 def _beside(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
     """The claims of an evidence stand beside the same other one; half of these have most of its words."""
     keys = {row.evidence: _keys(row.evidence) for row in rows}
@@ -148,6 +168,7 @@ _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[Traini
     "misnumbered": _misnumbered,
     "copied": _copied,
     "renamed": _renamed,
+    "deleted": _deleted,
     "beside": _beside,
     "confused": _confused,
     "balanced": _balanced,

@@ -183,7 +183,8 @@ class NLIChecker:
         best = [max(reads, key=lambda read: read.scores.log_odds) for reads in by_piece.values()]
         decisive = min(best, key=lambda read: read.scores.log_odds)
         score = _sigmoid(calibration.scale * decisive.scores.log_odds + calibration.bias)
-        if score >= calibration.threshold:
+        least = max(calibration.threshold, calibration.jointly) if pair.others else calibration.threshold
+        if score >= least:
             if number := changed_number(pair.claim, _texts(pair)):
                 reason = f"the evidence has another number than {number}"
                 quote, _ = _quoted(pair, _nearest_sentence(pair))

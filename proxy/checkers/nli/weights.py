@@ -44,6 +44,7 @@ class Calibration(BaseModel):
 
     P(entailed) = sigmoid(scale * log-odds + bias). At `threshold` a claim is supported. Of the others, one
     is contradicted where P(contradicted), contradiction's share of what is left, is at least `contradiction`.
+    Several passages support a claim together from `jointly` on, or never where that is 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,6 +53,7 @@ class Calibration(BaseModel):
     bias: FiniteFloat = 0.0
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
     contradiction: Annotated[float, Field(ge=0, le=1)] = 0.5
+    jointly: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
 class Manifest(BaseModel):
