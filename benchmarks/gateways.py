@@ -10,7 +10,8 @@ alike; figures are medians. "CPU" is the processor time of the gateway per chat,
 least.
 
 The loads "checked" ask for a reply of three sentences, two of which the example corpus bears out. Vouch
-checks them anew each time (no cache of judgements); LiteLLM's proxy has a guardrail that does nothing.
+checks them anew each time (no cache of judgements) but for "known claims"; LiteLLM's proxy has a guardrail
+that does nothing.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ NAMES = (
     "LiteLLM proxy",
     "LiteLLM proxy, guardrail",
     "Portkey gateway",
+    "Vouch, checked, known claims",
 )
 """What is compared with the bare upstream."""
 
@@ -90,7 +92,8 @@ def gateways(folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Ga
         corpus = Path(__file__).parents[1] / "examples" / "corpus"
         command = [sys.executable, "-m", "proxy", "index", str(corpus), "--out", str(index)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    fresh = {"VOUCH_CHECKER__CACHE_PAIRS": "0", "VOUCH_LIMITS__KEY__CONCURRENCY": "64"}
+    cached = {"VOUCH_LIMITS__KEY__CONCURRENCY": "64"}
+    fresh = {**cached, "VOUCH_CHECKER__CACHE_PAIRS": "0"}
     two = {**fresh, "VOUCH_SERVER__WORKERS": "2"}
     with contextlib.ExitStack() as stack:
         bare = stack.enter_context(upstream(folder, replies_file(folder, [TEXT, CHECKED])))
@@ -115,6 +118,9 @@ def gateways(folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Ga
         if options.portkey and NAMES[6] in wanted:
             other = stack.enter_context(portkey(folder, options.portkey))
             targets[NAMES[6]] = Gateway(other, portkey_target(other.url, bare.url))
+        if NAMES[7] in wanted:
+            known = ours(cached)
+            targets[NAMES[7]] = Gateway(known, Target(known.url, "bench", KEY, body=PASSTHROUGH))
         yield targets
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from itertools import accumulate
 from typing import Any
 
+import numpy as np
 import orjson
 
 from proxy.errors import UpstreamProtocolError
@@ -16,7 +16,10 @@ MAX_DEPTH = 100
 """Values inside one another, in what an upstream sends. Replies have about ten."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)
-_BRACKET = re.compile(rb"[\[\]{}]")
+_SQUARE = bytes.maketrans(b"{}", b"[]")
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+_BETWEEN = np.int8(92)
+"""The code between those of an opening and a closing bracket: one is a step down, one a step up."""
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG = b"0" * 19
 """Digits of a number that may have more than 64 bits, of which orjson makes a float."""
@@ -27,7 +30,7 @@ def loads(data: bytes | str) -> Any:
     not be encoded again. Raises `UpstreamProtocolError`, also for what can't be sent on: numbers that JSON
     has no word for (NaN, 1e400), and more than `MAX_DEPTH` values inside one another."""
     raw = data if isinstance(data, bytes) else data.encode("utf-8", "replace")
-    if _depth(raw) > MAX_DEPTH:
+    if _too_deep(raw):
         raise UpstreamProtocolError(
             f"The upstream answered with JSON that is nested more than {MAX_DEPTH} deep."
         )
@@ -49,12 +52,12 @@ def dumps(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _depth(raw: bytes) -> int:
-    """How many values stand inside one another at most; not counted where there are too few to matter."""
+def _too_deep(raw: bytes) -> bool:
+    """Whether more than `MAX_DEPTH` values stand inside one another."""
     if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
-        return 0
-    steps = (1 if bracket in b"[{" else -1 for bracket in _BRACKET.findall(_STRING.sub(b"", raw)))
-    return max(accumulate(steps), default=0)
+        return False
+    brackets = np.frombuffer(_STRING.sub(b"", raw).translate(_SQUARE, _OTHERS), np.int8)
+    return bool(np.cumsum(_BETWEEN - brackets, dtype=np.int32).max(initial=0) > MAX_DEPTH)
 
 
 def _finite(number: str) -> float:
