@@ -135,13 +135,7 @@ def test_unknown_routes_and_methods_are_json_errors(base_url: str) -> None:
     "question",
     [
         "How tall is the Eiffel Tower?",
-        pytest.param(
-            "都江堰是什么时候建的？",
-            marks=pytest.mark.xfail(
-                reason="a passage about the same place, which says nothing of it, passes for evidence",
-                strict=False,
-            ),
-        ),
+        "都江堰是什么时候建的？",
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
