@@ -33,7 +33,7 @@ from proxy.tracing import Attributes, Tracer
 log = logging.getLogger(__name__)
 
 GONE = 499
-"""The status in logs and metrics of a request whose client left."""
+"""The status in logs and metrics of a request whose client left before it was answered or while it was."""
 QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 """Routes that are asked all the time and mean nothing in a log."""
 
@@ -64,7 +64,7 @@ class RequestId:
         request_id = given if _SAFE_ID.fullmatch(given) else secrets.token_hex(16).encode()
         scope.setdefault("state", {})["request_id"] = request_id.decode()
 
-        asker, begun, status = Asker("", request_id.decode()), time.perf_counter(), 500
+        asker, begun, status = Asker("", request_id.decode()), time.perf_counter(), GONE
         ASKER.set(asker)
         if self.tracer is not None and scope["path"] not in QUIET:
             asker.span = self.tracer.request(scope["method"], _described(scope), dict(_context(scope)))
@@ -81,6 +81,9 @@ class RequestId:
             await self.app(scope, receive, send_with_id)
         except asyncio.CancelledError:
             status = GONE
+            raise
+        except Exception:
+            status = 500
             raise
         finally:
             self._account(scope, asker, status, time.perf_counter() - begun)
