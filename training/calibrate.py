@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 from sklearn.linear_model import LogisticRegression
 
 from evaluation.datasets import Label
-from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_base, merge
+from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_adapted
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader, Window
 from proxy.checkers.nli.weights import Calibration
 from proxy.model_files import device, dtype_of, quiet
@@ -80,9 +80,8 @@ def trained_model(recipe: Recipe, base: Path, run: Run) -> NLIModel:
     """The model of a run as it would serve, also in its precision. Raises `TrainingError` before `fit` is
     done."""
     with quiet():
-        model = load_base(base, recipe.settings.hidden)
-    merge(model, load_file(run.needed(TRAINED, "fit")))
-    model.encoder.to(dtype_of("auto"))
+        adapter = load_file(run.needed(TRAINED, "fit"))
+        model = load_adapted(base, recipe.settings.hidden, adapter, dtype_of("auto"))
     return model.eval().requires_grad_(False).to(device())
 
 

@@ -236,7 +236,7 @@ def test_packed_weights_are_read_back_within_half_a_step(tmp_path: Path) -> None
     nibbles = (low | high << 4).view(4, 32).to(torch.uint8)
     save_file(packed("layer.weight", nibbles, scales), tmp_path / PACKED)
     wanted = (numbers.view(4, 2, 32) - 8) * scales.float()[..., None]
-    assert torch.equal(read_packed(tmp_path / PACKED)["layer.weight"], wanted.view(4, 64))
+    assert torch.equal(dict(read_packed(tmp_path / PACKED))["layer.weight"], wanted.view(4, 64))
 
 
 def test_padding_changes_no_logits(loaded: Loaded) -> None:

@@ -17,7 +17,7 @@ from proxy.checkers.nli.model import TokenPair, batch_of
 from proxy.checkers.nli.reader import ClaimTooLongError, Window
 from proxy.checkers.nli.weights import Calibration, Loaded
 from proxy.checkers.vetoes import changed_number
-from proxy.model_files import device, dtype_of
+from proxy.model_files import device
 from proxy.text.scripts import language_of
 from proxy.text.sentences import sentence_spans
 from proxy.text.words import Span, closest, joined, shared_spans, uncovered
@@ -69,7 +69,6 @@ class NLIChecker:
         self._device = device()
         for loaded in self._models.values():
             loaded.model.to(self._device)
-            loaded.model.encoder.to(dtype_of("auto"))
         self._tokens = _BATCH_TOKENS.get(self._device.type, _GPU_BATCH_TOKENS)
         self._threads = ThreadPoolExecutor(
             workers or min(torch.get_num_threads(), _MOST_WORKERS), "nli-checker", initializer=_one_core

@@ -6,14 +6,16 @@ contradiction, neutral).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors import safe_open
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModel
+from transformers.initialization import no_init_weights
 
 from proxy.checkers.nli.packed import PACKED, read_packed
 from proxy.types import NLILabel
@@ -23,6 +25,7 @@ LABELS: tuple[NLILabel, ...] = ("entailment", "contradiction", "neutral")
 LORA_DOWN, LORA_UP = ".lora_down", ".lora_up"
 """Suffixes of an adapter's tensors: a layer's weight is W + up @ down (Hu et al. 2021)."""
 _MASKED = -1e4
+_WEIGHTS = "model.safetensors"
 _STEP = 8
 """Batches are padded to multiples of so many tokens: oneDNN compiles anew for each shape."""
 
@@ -141,7 +144,7 @@ def load_base(folder: Path, hidden: int) -> NLIModel:
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     if (folder / PACKED).exists():
         encoder = AutoModel.from_config(config, add_pooling_layer=False, dtype=torch.float32)
-        encoder.load_state_dict(read_packed(folder / PACKED))
+        encoder.load_state_dict(dict(read_packed(folder / PACKED)))
     else:
         encoder = AutoModel.from_pretrained(
             folder, config=config, add_pooling_layer=False, dtype=torch.float32, local_files_only=True
@@ -149,16 +152,42 @@ def load_base(folder: Path, hidden: int) -> NLIModel:
     return NLIModel(encoder.eval(), config.hidden_size, hidden)
 
 
-def merge(model: NLIModel, adapter: Mapping[str, Tensor]) -> None:
-    """Adds an adapter to a model in place: low-rank changes to its layers; the head is replaced.
+def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype: torch.dtype) -> NLIModel:
+    """A model to serve: the encoder of a folder with an adapter's low-rank changes to its layers, in `dtype`,
+    and the adapter's head.
 
-    Raises `KeyError` or `RuntimeError` for tensors that fit no layer.
+    The changes are made in float32, one tensor at a time, so that there is never a whole model of that size
+    in memory. Raises as `load_base` does, and `KeyError` or `RuntimeError` for an adapter that fits no layer.
     """
-    weights = dict(model.named_parameters())
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    with no_init_weights():
+        encoder = AutoModel.from_config(config, add_pooling_layer=False, dtype=dtype)
+    model = NLIModel(encoder.eval(), config.hidden_size, hidden)
+    left, changes = dict(model.named_parameters()), dict(adapter)
     with torch.no_grad():
-        for name, tensor in adapter.items():
-            if name.endswith(LORA_UP):
-                layer = name.removesuffix(LORA_UP)
-                weights[f"{layer}.weight"].add_(tensor.float() @ adapter[f"{layer}{LORA_DOWN}"].float())
-            elif not name.endswith(LORA_DOWN):
-                weights[name].copy_(tensor.float())
+        for name, tensor in _tensors(folder):
+            parameter = left.pop(f"encoder.{name}", None)
+            layer = f"encoder.{name.removesuffix('.weight')}"
+            if parameter is not None and (up := changes.pop(f"{layer}{LORA_UP}", None)) is not None:
+                tensor = tensor.float() + up.float() @ changes.pop(f"{layer}{LORA_DOWN}").float()
+            if parameter is not None:
+                parameter.copy_(tensor)
+        for name in [name for name in changes if name in left]:
+            left.pop(name).copy_(changes.pop(name))
+    if left or changes:
+        raise KeyError(f"{next(iter(left or changes))} is in one of base model and adapter only")
+    return model
+
+
+def _tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
+    """The encoder's weights by name, one after the other."""
+    if (folder / PACKED).exists():
+        yield from read_packed(folder / PACKED)
+    elif (folder / _WEIGHTS).exists():
+        with safe_open(folder / _WEIGHTS, "pt") as file:
+            names = list(file.keys())
+        for name in names:  # mapped one at a time: what is mapped counts as memory until the file is closed
+            with safe_open(folder / _WEIGHTS, "pt") as file:
+                yield name, file.get_tensor(name)
+    else:
+        yield from AutoModel.from_pretrained(folder, local_files_only=True).state_dict().items()

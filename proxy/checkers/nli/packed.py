@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
@@ -22,18 +22,16 @@ def packed(name: str, nibbles: Tensor, scales: Tensor) -> dict[str, Tensor]:
     return {f"{name}{_NIBBLES}": nibbles, f"{name}{_SCALES}": scales}
 
 
-def read_packed(file: Path) -> dict[str, Tensor]:
-    """The weights of a file by name, in float32: a weight is (nibble - 8) times its block's scale.
+def read_packed(file: Path) -> Iterator[tuple[str, Tensor]]:
+    """The names and weights of a file, in float32: a weight is (nibble - 8) times its block's scale.
 
     The low nibbles of a block's 16 bytes are its first 16 weights. Raises `OSError`, `SafetensorError` where
     the file can't be read, `KeyError`, `RuntimeError` where it is no such file.
     """
     tensors = load_file(file)
-    return {
-        name.removesuffix(_NIBBLES): _unpacked(tensors, name)
-        for name in tensors
-        if not name.endswith(_SCALES)
-    }
+    for name in tensors:
+        if not name.endswith(_SCALES):
+            yield name.removesuffix(_NIBBLES), _unpacked(tensors, name)
 
 
 def _unpacked(tensors: Mapping[str, Tensor], name: str) -> Tensor:

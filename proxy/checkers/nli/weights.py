@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 
-from proxy.checkers.nli.model import NLIModel, load_base, merge
+from proxy.checkers.nli.model import NLIModel, load_adapted
 from proxy.checkers.nli.reader import Reader
 from proxy.checkers.nli_sizes import (
     INSTALL_BASE,
@@ -29,7 +29,7 @@ from proxy.checkers.nli_sizes import (
     has_parts,
 )
 from proxy.errors import ConfigError
-from proxy.model_files import find_model, first_line, quiet
+from proxy.model_files import dtype_of, find_model, first_line, quiet
 from proxy.types import Language
 
 MPNET_HUB = "sentence-transformers/all-mpnet-base-v2"
@@ -90,8 +90,7 @@ def load(folder: Path, base: str | None = None) -> Loaded:
         content = (folder / _ADAPTER).read_bytes()
         place = base_folder(base or manifest.base, folder)
         with quiet():
-            model = load_base(place, manifest.hidden)
-            merge(model, load_tensors(content))
+            model = load_adapted(place, manifest.hidden, load_tensors(content), dtype_of("auto"))
         reader = Reader(place, manifest.window_tokens)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, zipfile.BadZipFile) as error:
         raise ConfigError(
