@@ -234,3 +234,26 @@ def test_whatever_comes_and_goes_everyone_who_stays_is_answered(
         await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
 
     asyncio.run(main())
+
+
+async def test_a_key_that_asks_on_is_answered_before_one_that_was_given_more() -> None:
+    """A claim is checked against one passage after the other: each is a check of its own."""
+    inner = Counting()
+    batching = Batching(inner, max_pairs=TURN)
+
+    async def asks(key: str, *claims: str) -> None:
+        ASKER.set(Asker(key))
+        for claim in claims:
+            await batching.check(pairs(claim))
+
+    async def asks_much() -> None:
+        ASKER.set(Asker("much"))
+        await batching.check(pairs(*(f"much {n}" for n in range(10 * TURN))))
+
+    much = asyncio.create_task(asks_much())
+    await until(lambda: len(inner.calls) > 3)
+    await asks("little", "first", "second", "third")
+    await much
+    assert sum(len(call) for call in inner.calls) == 10 * TURN + 3
+    place = next(number for number, call in enumerate(inner.calls) if call == ["first"])
+    assert inner.calls[place : place + 3] == [["first"], ["second"], ["third"]]
