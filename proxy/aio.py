@@ -1,5 +1,5 @@
-"""asyncio helpers: work that ends when its caller leaves or the server stops; whom a task works for, and a
-gate and a thread that are fair between them."""
+"""asyncio helpers: work that ends when its caller leaves or the server stops; whom a task works for; and a
+gate, a thread and turns that are fair between them."""
 
 from __future__ import annotations
 
@@ -206,6 +206,42 @@ class FairThread(Executor):
             if not self._waiting[key]:
                 del self._waiting[key]
             return key, future, call
+
+
+@dataclass(slots=True)
+class Turn:
+    """What follows a turn: so many seconds of pause."""
+
+    pause: float = 0.0
+
+
+class Turns:
+    """What keeps the interpreter from all others for long: one thing at a time of each key (`ASKER`), and
+    pauses between, so that a key takes only a part of the processor. Without keys nobody is told apart,
+    and nothing waits.
+
+    Args:
+        most: seconds of pause at most.
+    """
+
+    def __init__(self, most: float = 5.0) -> None:
+        self._most = most
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._rests_until: dict[str, float] = {}
+
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator[Turn]:
+        """Waits for the key's turn, and holds it."""
+        key, turn = ASKER.get().key, Turn()
+        if not key:
+            yield turn
+            return
+        async with self._locks[key]:
+            await asyncio.sleep(self._rests_until.get(key, 0.0) - time.monotonic())
+            try:
+                yield turn
+            finally:
+                self._rests_until[key] = time.monotonic() + min(self._most, turn.pause)
 
 
 class Gate:

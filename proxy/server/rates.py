@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from proxy.aio import ASKER, Asker
+from proxy.aio import ASKER, Asker, Turns
 from proxy.config.limit_settings import KeyLimits
 from proxy.errors import RateLimitError
 from proxy.openai_api.error_object import error_headers, error_object
@@ -226,54 +226,33 @@ class LargeBodies:
     the processor their parsing takes.
 
     Parsing runs in a thread, but it keeps the interpreter from all others meanwhile. So a key's large bodies
-    are parsed one by one, and the next one not before `rest` times as long as the last one took. Without
-    keys nobody is told apart, and nothing is bounded.
+    take turns, and the next one is not parsed before `rest` times as long as the last one took.
 
     Args:
         places: bodies of a key that are read or wait at once; the client of a further one has to wait.
         rest: the pause between two of them, in units of what the first took.
-        most: seconds of pause at most.
     """
 
-    def __init__(self, places: int = 16, rest: float = 4.0, most: float = 5.0) -> None:
+    def __init__(self, places: int = 16, rest: float = 9.0) -> None:
         self._places = places
         self._rest = rest
-        self._most = most
-        self._keys: dict[str, _KeyBodies] = {}
+        self._turns = Turns()
+        self._keys: dict[str, asyncio.Semaphore] = {}
 
     @contextlib.asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """Waits for one of the key's places, and holds it."""
-        async with self._of(ASKER.get().key).places:
+        """Waits for one of the key's places, and holds it. Without keys there is no bound."""
+        key = ASKER.get().key
+        async with self._keys.setdefault(key, asyncio.Semaphore(self._places if key else 1_000_000)):
             yield
 
     async def parsed(self, parse: Callable[[], T]) -> T:
         """The result of `parse`, which runs in a thread, once the key may have it run."""
-        key = ASKER.get().key
-        if not key:
-            return await asyncio.to_thread(parse)
-        bodies = self._of(key)
-        async with bodies.turn:
-            await asyncio.sleep(bodies.rests_until - time.monotonic())
+        async with self._turns.taken() as turn:
             begun = time.monotonic()
             parsing = asyncio.ensure_future(asyncio.to_thread(parse))
             try:
                 return await asyncio.shield(parsing)
             finally:
                 await asyncio.wait({parsing})  # a client that leaves does not end it
-                ended = time.monotonic()
-                bodies.rests_until = ended + min(self._most, self._rest * (ended - begun))
-
-    def _of(self, key: str) -> _KeyBodies:
-        if key not in self._keys:
-            self._keys[key] = _KeyBodies(asyncio.Semaphore(self._places if key else 1_000_000))
-        return self._keys[key]
-
-
-class _KeyBodies:
-    """The large bodies of one key."""
-
-    def __init__(self, places: asyncio.Semaphore) -> None:
-        self.places = places
-        self.turn = asyncio.Lock()
-        self.rests_until = 0.0
+                turn.pause = self._rest * (time.monotonic() - begun)

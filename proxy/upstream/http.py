@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import aiohttp
 from yarl import URL
 
-from proxy.aio import closing
+from proxy.aio import Turn, Turns, closing
 from proxy.errors import ConfigError, NotFoundError, UpstreamError, UpstreamProtocolError
 from proxy.tracing import carried
 from proxy.types import Chat, Json, Reply, ReplyChunk
@@ -32,6 +32,11 @@ MAX_ERROR_BYTES = 65_536
 
 LARGE = 65_536
 """A body of so many bytes or more is sent in pieces."""
+
+LARGE_ANSWER = 1_000_000
+"""A whole answer of more bytes is large: what it takes to read and parse it holds up all others."""
+_ANSWER_BYTES_A_SECOND = 4_000_000
+"""How fast the large answers of one key are taken: about a fifth of what one core could parse."""
 
 LINGER = 0.1
 """Seconds that a stream may take to end after `[DONE]`; then its connection is closed instead of reused."""
@@ -55,6 +60,7 @@ class HTTPUpstream:
         self._proxy = proxy_for(self._base)
         self._model = endpoint.served_model
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=endpoint.connect_timeout)
+        self._turns = Turns()
         self._session = session
         self._owned = session is None
 
@@ -161,7 +167,7 @@ class HTTPUpstream:
         if 200 <= response.status < 300:
             return response
         try:
-            data = await self._read(response, MAX_ERROR_BYTES, deadline, cut=True)
+            data = await self._error_text(response, deadline)
         except UpstreamError:
             data = b""  # the status alone tells what went wrong
         finally:
@@ -179,25 +185,42 @@ class HTTPUpstream:
         )
 
     async def _json(self, response: aiohttp.ClientResponse, client_key: str | None, deadline: float) -> Any:
-        raw = loads(await self._read(response, self._endpoint.max_reply_bytes, deadline))
+        async with AsyncExitStack() as held:
+            raw = loads(await self._whole(response, held, deadline))
         if isinstance(raw, dict) and is_error(raw):
             raise from_event(raw, self._endpoint, client_key)
         return raw
 
-    async def _read(
-        self, response: aiohttp.ClientResponse, limit: int, deadline: float, *, cut: bool = False
+    async def _whole(
+        self, response: aiohttp.ClientResponse, held: AsyncExitStack, deadline: float, first: bytes = b""
     ) -> bytes:
-        """The whole body. One of more than `limit` bytes is cut, or else raises `UpstreamProtocolError`."""
+        """The whole body, which begins with `first`. For a large one the key's turn is held from then on.
+
+        Raises `UpstreamProtocolError` for more than `max_reply_bytes`.
+        """
+        data, turn = bytearray(first), Turn()
+        try:
+            while piece := await self._piece(response, deadline):
+                if len(data) <= LARGE_ANSWER < len(data) + len(piece):
+                    with translated(self._endpoint, begun=True):
+                        async with asyncio.timeout_at(deadline):
+                            turn = await held.enter_async_context(self._turns.taken())
+                data += piece
+                if len(data) > self._endpoint.max_reply_bytes:
+                    raise UpstreamProtocolError(
+                        f"The reply of {self._endpoint.model} is larger than `max_reply_bytes`: "
+                        f"{self._endpoint.max_reply_bytes}."
+                    )
+        finally:
+            turn.pause = len(data) / _ANSWER_BYTES_A_SECOND
+        return bytes(data)
+
+    async def _error_text(self, response: aiohttp.ClientResponse, deadline: float) -> bytes:
+        """The beginning of the body."""
         data = bytearray()
-        while piece := await self._piece(response, deadline):
+        while len(data) <= MAX_ERROR_BYTES and (piece := await self._piece(response, deadline)):
             data += piece
-            if len(data) > limit:
-                if cut:
-                    break
-                raise UpstreamProtocolError(
-                    f"The reply of {self._endpoint.model} is larger than `max_reply_bytes`: {limit}."
-                )
-        return bytes(data[:limit])
+        return bytes(data[:MAX_ERROR_BYTES])
 
     async def _chunks(self, response: aiohttp.ClientResponse, chat: Chat) -> AsyncIterator[Json]:
         chunks = Chunks(self._endpoint, chat.api_key, most_choices(chat.body))
@@ -225,8 +248,9 @@ class HTTPUpstream:
         if stream:
             next(Chunks(self._endpoint, client_key).feed(first), None)
             return first
-        whole = first + await self._read(response, self._endpoint.max_reply_bytes, deadline)
-        raw = loads(whole)
+        async with AsyncExitStack() as held:
+            whole = await self._whole(response, held, deadline, first)
+            raw = loads(whole)
         if isinstance(raw, dict) and is_error(raw):
             raise from_event(raw, self._endpoint, client_key)
         return whole

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import ClientSession
 
+from proxy.aio import ASKER, Asker
 from proxy.errors import (
     ConfigError,
     UpstreamError,
@@ -18,7 +19,7 @@ from proxy.errors import (
 from proxy.types import Json, Usage
 from proxy.upstream.completion import collect
 from proxy.upstream.endpoint import Endpoint
-from proxy.upstream.http import HTTPUpstream
+from proxy.upstream.http import LARGE_ANSWER, HTTPUpstream
 from tests.scripted_upstream import Hang, Raw, Reply, Status, Upstream, tool_calls
 from tests.upstream.asking import KEY, chat
 
@@ -236,3 +237,27 @@ async def test_a_proxy_of_the_environment_is_used(
     assert (await llm.complete(chat())).drafts[0].text == "Echo: Hi"
     await llm.close()
     assert upstream.requests[0].headers["host"] == "somewhere.invalid"
+
+
+async def test_large_answers_of_a_key_are_taken_one_by_one_with_pauses(
+    http: HTTPUpstream, upstream: Upstream
+) -> None:
+    """What it takes to parse them holds up all others."""
+
+    async def asked(key: str) -> float:
+        ASKER.set(Asker(key))
+        await http.complete(chat())
+        return time.monotonic()
+
+    large = Reply({"content": "x" * (LARGE_ANSWER + 100_000)})
+    for _ in range(2):
+        upstream.enqueue(large)
+    times = sorted(await asyncio.gather(asked("a"), asked("a")))
+    assert times[1] - times[0] > LARGE_ANSWER / 4_000_000
+    for _ in range(2):
+        upstream.enqueue(large)
+    third, other = await asyncio.gather(asked("a"), asked("b"))
+    assert other < third
+    upstream.enqueue(large, Reply({"content": "small"}))
+    fourth, small = await asyncio.gather(asked("a"), asked("a"))
+    assert small < fourth
