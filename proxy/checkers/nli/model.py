@@ -175,7 +175,7 @@ def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype
         for name in [name for name in changes if name in left]:
             left.pop(name).copy_(changes.pop(name))
     if left or changes:
-        raise KeyError(f"{next(iter(left or changes))} is in one of base model and adapter only")
+        raise KeyError(f"{next(iter(changes or left))} is in one of base model and adapter only")
     return model
 
 
