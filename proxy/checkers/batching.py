@@ -13,15 +13,11 @@ from proxy.protocols import Checker
 from proxy.types import Judgement, Pair
 
 TURN = 16
-"""Pairs of usual length that one check may put in a batch before the next has its turn. Most have fewer."""
+"""Pairs that one check may put in a batch before the next check has its turn. Most checks have fewer."""
 _BATCH_SECONDS = 0.3
 """About how long a batch may take, since whoever comes meanwhile waits for its end."""
 _LEAST = 4
-"""What the pairs of a batch may weigh, however long they take."""
-_USUAL_CLAIM, _USUAL_EVIDENCE = 256, 4096
-"""Characters that claim and evidence of usual length have at most."""
-
-
+"""Pairs of a batch, however long they take."""
 _FOLLOW_UP = 0.01
 """Seconds that those who were given much wait after a batch for one who was given less: what that one asks
 next comes as soon as the last is answered."""
@@ -129,22 +125,18 @@ class Batching:
 
     def _next(self) -> list[_Asked]:
         batch: list[_Asked] = []
-        left, keys = self._most(), self._turns.lightest()
-        while left > 0 and (asking := self._turns.next(keys)) is not None:
-            before, share = len(batch), min(TURN, left)
-            while asking.waiting and share > 0:
-                batch.append((asking, *asking.waiting.popleft()))
-                share -= _weight(batch[-1][-1])
-            weight = _weight_of(batch[before:])
-            left -= weight
-            self._turns.charge(asking, weight)
-            asking.room.free(len(batch) - before)
+        most, keys = self._most(), self._turns.lightest()
+        while len(batch) < most and (asking := self._turns.next(keys)) is not None:
+            count = min(TURN, len(asking.waiting), most - len(batch))
+            self._turns.charge(asking, count)
+            batch += [(asking, *asking.waiting.popleft()) for _ in range(count)]
+            asking.room.free(count)
             if asking.waiting:
                 self._turns.add(asking)
         return batch
 
     def _most(self) -> int:
-        """What the pairs of the next batch may weigh."""
+        """How many pairs the next batch may hold."""
         wanted = self._max_pairs if self._pace is None else max(_LEAST, int(self._pace * _BATCH_SECONDS))
         return min(self._max_pairs, wanted)
 
@@ -175,7 +167,7 @@ class Batching:
             for (asking, index, _), judgement in zip(asked, task.result(), strict=True):
                 asking.put(index, judgement)
             took = max(1e-6, self._now() - begun)
-            pace = _weight_of(asked) / took
+            pace = len(asked) / took
             self._pace = pace if self._pace is None else (self._pace + pace) / 2
             self.batches += 1
             self.pairs += len(asked)
@@ -247,9 +239,9 @@ class _Turns:
         self._tidy(key, request)
         return asking
 
-    def charge(self, asking: _Asking, weight: int) -> None:
-        """Counts what the pairs weigh that the check's key is given."""
-        self._shares.give(asking.asker.key, weight)
+    def charge(self, asking: _Asking, pairs: int) -> None:
+        """Counts pairs that the check's key is given."""
+        self._shares.give(asking.asker.key, pairs)
 
     def _tidy(self, key: str, request: int) -> None:
         if not self._keys[key][request]:
@@ -280,16 +272,6 @@ class _Asking:
 
 
 _Asked = tuple[_Asking, int, Pair]
-
-
-def _weight(pair: Pair) -> int:
-    """What it takes to check a pair, in pairs of usual length."""
-    evidence = len(pair.evidence) + sum(len(page.text) for page in pair.others)
-    return 1 + len(pair.claim) // _USUAL_CLAIM + evidence // _USUAL_EVIDENCE
-
-
-def _weight_of(asked: Iterable[_Asked]) -> int:
-    return sum(_weight(pair) for _, _, pair in asked)
 
 
 class _Batch:

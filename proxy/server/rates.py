@@ -237,13 +237,14 @@ class LargeBodies:
         self._places = places
         self._rest = rest
         self._turns = Turns()
-        self._keys: dict[str, asyncio.Semaphore] = {}
+        self._places_of: dict[str, asyncio.Semaphore] = {}
 
     @contextlib.asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
         """Waits for one of the key's places, and holds it. Without keys there is no bound."""
         key = ASKER.get().key
-        async with self._keys.setdefault(key, asyncio.Semaphore(self._places if key else 1_000_000)):
+        most = self._places if key else 1_000_000
+        async with self._places_of.setdefault(key, asyncio.Semaphore(most)):
             yield
 
     async def parsed(self, parse: Callable[[], T]) -> T:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import aiohttp
 from yarl import URL
 
-from proxy.aio import Turn, Turns, closing
+from proxy.aio import Turns, closing
 from proxy.errors import ConfigError, NotFoundError, UpstreamError, UpstreamProtocolError
 from proxy.tracing import carried
 from proxy.types import Chat, Json, Reply, ReplyChunk
@@ -185,35 +185,39 @@ class HTTPUpstream:
         )
 
     async def _json(self, response: aiohttp.ClientResponse, client_key: str | None, deadline: float) -> Any:
-        async with AsyncExitStack() as held:
-            raw = loads(await self._whole(response, held, deadline))
+        async with self._whole(response, deadline) as whole:
+            raw = loads(whole)
         if isinstance(raw, dict) and is_error(raw):
             raise from_event(raw, self._endpoint, client_key)
         return raw
 
+    @asynccontextmanager
     async def _whole(
-        self, response: aiohttp.ClientResponse, held: AsyncExitStack, deadline: float, first: bytes = b""
-    ) -> bytes:
-        """The whole body, which begins with `first`. For a large one the key's turn is held from then on.
+        self, response: aiohttp.ClientResponse, deadline: float, first: bytes = b""
+    ) -> AsyncIterator[bytes]:
+        """The whole body, which begins with `first`. The key's turn is held for a large one, from where it is
+        known to be large to the end of what is done with it.
 
         Raises `UpstreamProtocolError` for more than `max_reply_bytes`.
         """
-        data, turn = bytearray(first), Turn()
-        try:
-            while piece := await self._piece(response, deadline):
-                if len(data) <= LARGE_ANSWER < len(data) + len(piece):
+        data, turn = bytearray(), None
+        async with AsyncExitStack() as held:
+            piece = first or await self._piece(response, deadline)
+            while piece:
+                data += piece
+                if turn is None and len(data) > LARGE_ANSWER:
                     with translated(self._endpoint, begun=True):
                         async with asyncio.timeout_at(deadline):
                             turn = await held.enter_async_context(self._turns.taken())
-                data += piece
+                if turn is not None:
+                    turn.pause = len(data) / _ANSWER_BYTES_A_SECOND
                 if len(data) > self._endpoint.max_reply_bytes:
                     raise UpstreamProtocolError(
                         f"The reply of {self._endpoint.model} is larger than `max_reply_bytes`: "
                         f"{self._endpoint.max_reply_bytes}."
                     )
-        finally:
-            turn.pause = len(data) / _ANSWER_BYTES_A_SECOND
-        return bytes(data)
+                piece = await self._piece(response, deadline)
+            yield bytes(data)
 
     async def _error_text(self, response: aiohttp.ClientResponse, deadline: float) -> bytes:
         """The beginning of the body."""
@@ -248,8 +252,7 @@ class HTTPUpstream:
         if stream:
             next(Chunks(self._endpoint, client_key).feed(first), None)
             return first
-        async with AsyncExitStack() as held:
-            whole = await self._whole(response, held, deadline, first)
+        async with self._whole(response, deadline, first) as whole:
             raw = loads(whole)
         if isinstance(raw, dict) and is_error(raw):
             raise from_event(raw, self._endpoint, client_key)

@@ -33,10 +33,17 @@ KEYS = [
 ]
 
 
-def post(url: str, model: str = "test", route: str = "chat/completions", key: str = "", **more: Any) -> int:
+def post(
+    url: str,
+    model: str = "test",
+    route: str = "chat/completions",
+    key: str = "",
+    timeout: float = 60,
+    **more: Any,
+) -> int:
     body = {"model": model, "messages": MESSAGES, "vouch": {"max_rounds": 0}, **more}
     headers = {"authorization": f"Bearer {key}"} if key else {}
-    return httpx.post(f"{url}/{route}", json=body, headers=headers, timeout=60).status_code
+    return httpx.post(f"{url}/{route}", json=body, headers=headers, timeout=timeout).status_code
 
 
 class Scraped:
@@ -83,6 +90,10 @@ def url(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
         assert post(base, "test-hasty") == 504
         session_upstream.enqueue(Status(503))
         assert post(base, "test-raw") == 503
+        session_upstream.enqueue(Hang())
+        with pytest.raises(httpx.ReadTimeout):  # the client leaves
+            post(base, timeout=1)
+        session_upstream.wait_for_disconnect()
         assert post(base, route="embeddings", input="a") == 200
         assert post(base, "no-such-model") == 404
         assert httpx.get(f"{base}/no/such/route", timeout=60).status_code == 404
@@ -95,10 +106,11 @@ def test_requests_are_counted_by_route_and_status(url: str) -> None:
     chat = {"route": "/v1/chat/completions"}
     assert seen.sum("vouch_requests_total", **chat, status="200") == 5
     assert seen.sum("vouch_requests_total", **chat, status="502") == 2
-    assert seen.sum("vouch_requests_total", **chat) == 13
+    assert seen.sum("vouch_requests_total", **chat, status="499") == 1
+    assert seen.sum("vouch_requests_total", **chat) == 14
     assert seen.sum("vouch_requests_total", route="/v1/embeddings", status="200") == 1
     assert seen.sum("vouch_requests_total", route="other", status="404") == 1
-    assert seen.sum("vouch_request_seconds_count", **chat) == 13
+    assert seen.sum("vouch_request_seconds_count", **chat) == 14
     assert seen.sum("vouch_requests_running") == seen.sum("vouch_queue_depth") == 0
     assert seen.sum("vouch_queue_seconds_count") >= 5
 
