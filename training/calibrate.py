@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 from sklearn.linear_model import LogisticRegression
 
 from evaluation.datasets import Label
+from proxy.checkers.nli.int8 import use_int8
 from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_adapted
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader, Window
 from proxy.checkers.nli.weights import Calibration
@@ -64,7 +65,7 @@ class Scored:
 def calibrate(recipe: Recipe, base: Path, data: Path, run: Run) -> Path:
     """Writes the calibration of each language of a recipe. Raises `TrainingError` where there is too little
     to calibrate on, or the model tells nothing."""
-    model, reader = trained_model(recipe, base, run), Reader(base, recipe.settings.window_tokens)
+    model, reader = trained_model(recipe, base, run), served_reader(recipe, base)
     plan = read_plan(run)
     calibrations = {}
     for language, sources in recipe.calibration.items():
@@ -82,7 +83,13 @@ def trained_model(recipe: Recipe, base: Path, run: Run) -> NLIModel:
     with quiet():
         adapter = load_file(run.needed(TRAINED, "fit"))
         model = load_adapted(base, recipe.settings.hidden, adapter, dtype_of("auto"))
+    use_int8(model.encoder, device())
     return model.eval().requires_grad_(False).to(device())
+
+
+def served_reader(recipe: Recipe, base: Path) -> Reader:
+    """What reads pairs as they are read when the model serves."""
+    return Reader(base, recipe.settings.served_tokens, recipe.settings.served_windows)
 
 
 def unused_rows(sources: Sequence[Source], plan: Plan, data: Path, run: Run) -> list[TrainingRow]:

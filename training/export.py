@@ -22,7 +22,8 @@ def export(recipe: Recipe, base: Path, run: Run, folder: Path) -> Path:
     manifest = Manifest(
         base=recipe.base,
         hidden=recipe.settings.hidden,
-        window_tokens=recipe.settings.window_tokens,
+        window_tokens=recipe.settings.served_tokens,
+        most_windows=recipe.settings.served_windows,
         calibration=read_json(run.needed(CALIBRATION, "calibrate")),
         sources=tuple(read_plan(run).sources),
     )

@@ -16,7 +16,11 @@ class Settings:
 
     seed: int = 20261123
     window_tokens: int = 128
-    """Tokens of evidence, title included, that the model reads at once."""
+    """Tokens of evidence, title included, that the model learns from."""
+    served_tokens: int = 128
+    """Tokens of evidence that a window has when it serves."""
+    served_windows: int = 2
+    """Windows that it reads of a long passage."""
     hidden: int = 384
     """Width of the head."""
     rank: int = 32
@@ -192,6 +196,6 @@ RECIPES: Mapping[Size, Recipe] = {
         _BASE_PLAN,
         {"en": _CALIBRATION["en"]},
         {"en": _MEASURED["en"]},
-        Settings(from_layer=2),
+        Settings(from_layer=2, served_tokens=192, served_windows=1),
     ),
 }

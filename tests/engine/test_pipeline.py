@@ -485,9 +485,10 @@ class Scores:
     ("passages", "asked"),
     [
         (("It is 0.95.", "It is 0.99.", "It is 0.97."), 1),
-        (("It is 0.10.", "It is 0.95.", "It is 0.97."), 2),
+        (("It is 0.10.", "It is 0.95.", "It is 0.90.", "It is 0.97."), 3),
         (("It is 0.10.", "It is 0.60.", "It is 0.97."), 3),
         (("It is 0.10.", "It is 0.60.", "It is 0.70."), 3),
+        (("It is 0.10.", "It is 0.60.", "It is 0.70.", "It is 0.20.", "It is 0.95.", "It is 0.97."), 5),
         ((), 0),
     ],
 )

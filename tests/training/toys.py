@@ -21,6 +21,7 @@ _SAID = {"supported": "truly", "contradicted": "never", "unsupported": "perhaps"
 SETTINGS = Settings(
     seed=3,
     window_tokens=32,
+    served_tokens=32,
     hidden=16,
     rank=4,
     alpha=8.0,

@@ -35,6 +35,10 @@ _PAIRS_AT_ONCE = 16
 """Pairs that are read before we look again."""
 
 
+_Item = tuple[int, int, TokenPair]
+"""A window to compute: the index of its pair, its number among the pair's windows, its tokens."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Scores:
     """What the model says of one window: log-odds of entailment, and the share of contradiction in what is
@@ -70,9 +74,8 @@ class NLIChecker:
         for loaded in self._models.values():
             loaded.model.to(self._device)
         self._tokens = _BATCH_TOKENS.get(self._device.type, _GPU_BATCH_TOKENS)
-        self._threads = ThreadPoolExecutor(
-            workers or min(torch.get_num_threads(), _MOST_WORKERS), "nli-checker", initializer=_one_core
-        )
+        self._workers = workers or min(torch.get_num_threads(), _MOST_WORKERS)
+        self._threads = ThreadPoolExecutor(self._workers, "nli-checker", initializer=_one_core)
 
     @property
     def version(self) -> str:
@@ -88,19 +91,15 @@ class NLIChecker:
         for start in range(0, len(pairs), _PAIRS_AT_ONCE):
             few = pairs[start : start + _PAIRS_AT_ONCE]
             read += await loop.run_in_executor(self._threads, self._read, few)
-        jobs = [
-            (language, batch)
-            for language in self._models
-            for batch in _batches(
-                [
-                    (index, number, window.tokens)
-                    for index, (spoken, windows) in enumerate(read)
-                    if spoken == language and not isinstance(windows, Judgement)
-                    for number, window in enumerate(windows)
-                ],
-                self._tokens,
-            )
-        ]
+        jobs = []
+        for language in self._models:
+            items = [
+                (index, number, window.tokens)
+                for index, (spoken, windows) in enumerate(read)
+                if spoken == language and not isinstance(windows, Judgement)
+                for number, window in enumerate(windows)
+            ]
+            jobs += [(language, batch) for batch in _batches(items, self._batch_tokens(items))]
         scored: dict[tuple[int, int], _Scores | None] = {}
         answers = await asyncio.gather(
             *(
@@ -124,6 +123,11 @@ class NLIChecker:
     def close(self) -> None:
         """Ends the threads; what they are at is finished first."""
         self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _batch_tokens(self, items: Sequence[_Item]) -> int:
+        """Padded tokens of one batch: so few that each core has one."""
+        share = -(-sum(tokens.length for *_, tokens in items) // self._workers)
+        return min(self._tokens, share) if self._device.type == "cpu" else self._tokens
 
     def _read(self, pairs: Sequence[Pair]) -> list[tuple[Language, list[Window] | Judgement]]:
         return [self._read_one(pair) for pair in pairs]
@@ -208,11 +212,9 @@ def _one_core() -> None:
     torch.set_num_threads(1)
 
 
-def _batches(
-    items: Sequence[tuple[int, int, TokenPair]], tokens: int
-) -> Iterator[list[tuple[int, int, TokenPair]]]:
+def _batches(items: Sequence[_Item], tokens: int) -> Iterator[list[_Item]]:
     """Items of like length, as many as have `tokens` padded tokens, or one. The longest first."""
-    batch: list[tuple[int, int, TokenPair]] = []
+    batch: list[_Item] = []
     for item in sorted(items, key=lambda item: -item[2].length):
         if batch and (len(batch) + 1) * batch[0][2].length > tokens:
             yield batch

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 
+from proxy.checkers.nli.int8 import use_int8
 from proxy.checkers.nli.model import NLIModel, load_adapted
 from proxy.checkers.nli.reader import Reader
 from proxy.checkers.nli_sizes import (
@@ -29,7 +30,7 @@ from proxy.checkers.nli_sizes import (
     has_parts,
 )
 from proxy.errors import ConfigError
-from proxy.model_files import dtype_of, find_model, first_line, quiet
+from proxy.model_files import device, dtype_of, find_model, first_line, quiet
 from proxy.types import Language
 
 MPNET_HUB = "sentence-transformers/all-mpnet-base-v2"
@@ -64,6 +65,7 @@ class Manifest(BaseModel):
     base: str
     hidden: Annotated[int, Field(gt=0)]
     window_tokens: Annotated[int, Field(ge=32, le=256)]
+    most_windows: Annotated[int, Field(ge=1, le=4)] = 2
     calibration: Mapping[Language, Calibration]
     sources: tuple[Mapping[str, str | int], ...] = ()
     """The files that it was trained on: rows, licence and SHA-256 of each."""
@@ -91,7 +93,8 @@ def load(folder: Path, base: str | None = None) -> Loaded:
         place = base_folder(base or manifest.base, folder)
         with quiet():
             model = load_adapted(place, manifest.hidden, load_tensors(content), dtype_of("auto"))
-        reader = Reader(place, manifest.window_tokens)
+        use_int8(model.encoder, device())
+        reader = Reader(place, manifest.window_tokens, manifest.most_windows)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, zipfile.BadZipFile) as error:
         raise ConfigError(
             f"The checker's weights in {folder} can't be used: {first_line(error)}. Install Vouch again, "
