@@ -1,7 +1,7 @@
 """Layers that multiply eight-bit integers: faster on processors with VNNI, and half the memory of bfloat16.
 
 Weights have a scale for each output, inputs one for each token, computed when they come (Dettmers et al.
-2022, LLM.int8(), without its outliers). Verdicts stay what they are: docs/model-card.md has the figures.
+2022, LLM.int8(), without its outliers). docs/model-card.md has the figures.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ CLAIM_TOKENS = 128
 MOST_PIECES = 8
 """Pieces of the longest claim that is read."""
 _CONTEXT_TOKENS = 48
-JOINT_TOKENS = 256
+_JOINT_TOKENS = 256
 """Tokens of several passages that are read together, at most."""
 _TITLE_TOKENS = 24
 _LEAST_ROOM = 24
@@ -75,7 +75,7 @@ class Reader:
         folder: of the base model, for its tokenizer.json.
         window_tokens: tokens of evidence that a window holds, its title included.
         most_windows: windows that are read of one passage which is longer than that. Of several passages
-            one is read, of twice the size or `JOINT_TOKENS`.
+            one is read, of twice the size and 256 tokens at most.
 
     Raises `OSError` or `ValueError` where there is no tokenizer.
     """
@@ -133,7 +133,7 @@ class Reader:
         self, pages: Sequence[Page], keys: frozenset[str]
     ) -> Iterator[tuple[tuple[int, ...], tuple[Span, ...]]]:
         """Windows of evidence as token ids, each with the spans of the first page that it has."""
-        room = self._window_tokens if len(pages) == 1 else min(2 * self._window_tokens, JOINT_TOKENS)
+        room = self._window_tokens if len(pages) == 1 else min(2 * self._window_tokens, _JOINT_TOKENS)
         titles = [self._title(page) for page in pages]
         read = [self._page(page.text, room - sum(map(len, titles))) for page in pages]
         sentences = [(number, sentence) for number, page in enumerate(read) for sentence in page]
