@@ -1,4 +1,4 @@
-"""Layers that multiply eight-bit integers: faster on processors with VNNI, and half the memory of bfloat16.
+"""Layers that multiply eight-bit integers: faster on most x86 processors, and less memory.
 
 Weights have a scale for each output, inputs one for each token, computed when they come (Dettmers et al.
 2022, LLM.int8(), without its outliers). docs/model-card.md has the figures.
@@ -10,13 +10,15 @@ import torch
 from torch import Tensor, nn
 
 _LEAST_WIDTH = 768
-"""Inputs of a layer from which eight bits are faster than bfloat16."""
+"""Inputs of a layer from which integers are faster than bfloat16, and seven bits than float32."""
+_SEVEN_BITS = 63
+"""The greatest value of an input of seven bits."""
 _ROWS = 160
 """Tokens that are computed at once: more fall out of the processor's cache."""
 
 
 class Int8Linear(nn.Module):
-    """A linear layer with the weights of another one, rounded to eight bits."""
+    """A linear layer with the weights of another one, rounded to eight bits, for processors with VNNI."""
 
     weight: Tensor
     scale: Tensor
@@ -24,11 +26,8 @@ class Int8Linear(nn.Module):
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
-        weights = layer.weight.detach().float()
-        scale = _scale(weights)
-        self.register_buffer("weight", _rounded(weights, scale).t())
-        self.register_buffer("scale", scale[:, 0])
         self.register_buffer("bias", layer.bias.detach().float())
+        self._take(layer.weight.detach().float())
 
     def forward(self, states: Tensor) -> Tensor:
         """The outputs for `states` of shape (..., inputs), in their type."""
@@ -37,23 +36,62 @@ class Int8Linear(nn.Module):
         for start in range(0, len(rows), _ROWS):
             some = rows[start : start + _ROWS]
             scale = _scale(some)
-            products = torch._int_mm(_rounded(some, scale), self.weight) * self.scale
+            products = self._products(some, scale)
             outputs[start : start + _ROWS] = torch.addcmul(self.bias, products, scale, out=products)
         return outputs.view(*states.shape[:-1], len(self.bias))
 
+    def _take(self, weights: Tensor) -> None:
+        scale = _scale(weights)
+        self.register_buffer("weight", _rounded(weights, scale).t())
+        self.register_buffer("scale", scale[:, 0])
+
+    def _products(self, rows: Tensor, scale: Tensor) -> Tensor:
+        """The rows, each divided by its scale, times the weights; float32."""
+        return torch._int_mm(_rounded(rows, scale), self.weight) * self.scale
+
+
+class SevenBitLinear(Int8Linear):
+    """The same for processors with AVX2 alone. Inputs have seven bits: pairs of products are added up in
+    sixteen bits there, which eight would overflow."""
+
+    zeros: Tensor
+
+    def _take(self, weights: Tensor) -> None:
+        scale = _scale(weights)
+        rounded = _rounded(weights, scale)
+        self.register_buffer("weight", torch.ops.onednn.qlinear_prepack(rounded, [_ROWS, weights.shape[1]]))
+        self.register_buffer("scale", scale[:, 0] * 127 / _SEVEN_BITS)
+        self.register_buffer("zeros", torch.zeros(len(scale), dtype=torch.int32))
+
+    def _products(self, rows: Tensor, scale: Tensor) -> Tensor:
+        inputs = torch.div(rows, scale).mul_(_SEVEN_BITS / 127).add_(_SEVEN_BITS).round_().to(torch.uint8)
+        products: Tensor = torch.ops.onednn.qlinear_pointwise(
+            inputs, 1.0, _SEVEN_BITS, self.weight, self.scale, self.zeros,
+            None, 1.0, 0, torch.float32, "none", [], "",
+        )  # fmt: skip
+        return products
+
 
 def use_int8(model: nn.Module, device: torch.device) -> None:
-    """Replaces the layers of a model that gain by it, where the processor multiplies eight-bit integers."""
-    if device.type != "cpu" or not torch.cpu._is_vnni_supported():
+    """Replaces the layers of a model that gain by it, where the processor multiplies integers fast."""
+    if device.type != "cpu":
         return
-    for parent in list(model.modules()):
-        for name, layer in list(parent.named_children()):
-            if isinstance(layer, nn.Linear) and _gains(layer):
-                setattr(parent, name, Int8Linear(layer))
+    places = [
+        (parent, name, kind)
+        for parent in model.modules()
+        for name, layer in parent.named_children()
+        if isinstance(layer, nn.Linear) and (kind := _kind(layer)) is not None
+    ]
+    for parent, name, kind in places:
+        setattr(parent, name, kind(getattr(parent, name)))
 
 
-def _gains(layer: nn.Linear) -> bool:
-    return layer.weight.dtype == torch.float32 or layer.in_features >= _LEAST_WIDTH
+def _kind(layer: nn.Linear) -> type[Int8Linear] | None:
+    wide, whole = layer.in_features >= _LEAST_WIDTH, layer.weight.dtype == torch.float32
+    if torch.cpu._is_vnni_supported():
+        return Int8Linear if wide or whole else None
+    packs = torch.cpu._is_avx2_supported() and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return SevenBitLinear if wide and whole and packs else None
 
 
 def _scale(rows: Tensor) -> Tensor:
