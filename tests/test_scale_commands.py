@@ -43,6 +43,7 @@ def test_a_chats_search_as_figures_and_as_a_plot(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["size"] for row in rows] == [100, 400]
     assert all(row["hybrid_ms"] > row["dense_ms"] > 0 for row in rows)
+    assert all(row["hybrid_ms"] > row["known_ms"] > 0 for row in rows)
     assert "<svg" in (tmp_path / "chat.svg").read_text(encoding="utf-8")
 
 
