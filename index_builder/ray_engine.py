@@ -13,7 +13,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from index_builder.build import Progress
 from index_builder.changes import expand_outside, old_index
-from index_builder.documents import BrokenDocument
-from index_builder.sources import File, Sources, documents
+from index_builder.documents import BrokenDocument, Document
+from index_builder.readers import DUMPS, dump_parts, suffix
+from index_builder.sources import File, Sources, documents, documents_of_part
 from index_builder.unfinished import Journal
 from index_builder.vectors import DIGEST_BYTES, OldVectors, digests_of, old_vectors
 from proxy.errors import ConfigError, SourceError
@@ -37,8 +38,11 @@ from proxy.retrieval.generation import new_generation
 _BLOCK = 128
 """Passages that are encoded in one call of an actor: what the death of a worker costs."""
 
-_READING = 0.5
-"""Of a core, for reading and cutting one file."""
+_DIVIDING, _READING = 0.1, 0.4
+"""Of a core, for finding the parts of a file, and for reading and cutting one. Stages that ask for the same
+run in one process, and then one process reads all of a large file."""
+_BLOCK_BYTES = 16_000_000
+"""Of a block between two stages: what is passed on at once."""
 
 _MOST_BLOCKS = 4096
 _STORE_BYTES = 500_000_000
@@ -59,9 +63,34 @@ class Cluster:
     address: str | None = None
 
 
+def divide(batch: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A stage of Ray Data: files by `path` and `id`, to the same with a `part`: of a MediaWiki dump each of
+    its parts, of any other file nothing, since it is read as a whole.
+
+    Raises:
+        FileNotFoundError: a file is not on the machine that is to read it.
+    """
+    for path, id_ in zip(batch["path"], batch["id"], strict=True):
+        _require(Path(path))
+        parts: Iterator[bytes] = iter((b"",))
+        if suffix(Path(path)) in DUMPS:
+            parts = dump_parts(Path(path))
+        with suppress(SourceError):  # the build tells of it
+            for part in parts:
+                yield {"path": [path], "id": [id_], "part": np.array([part], dtype=object)}
+
+
+def _require(path: Path) -> None:
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path} is not on the machine {socket.gethostname()}: all machines of the cluster must have the "
+            "sources under the same paths"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class CutFiles:
-    """A stage of Ray Data: rows of files to blocks of texts that are not encoded yet.
+    """A stage of Ray Data: rows of files, or of their parts, to blocks of texts that are not encoded yet.
 
     `known` are the first halves of the digests of texts that are, ascending.
     """
@@ -71,25 +100,27 @@ class CutFiles:
     known: NDArray[np.uint64]
 
     def texts(self, batch: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Files by `path` and `id`, to blocks of `text`. A document that is broken is left out: the build
-        tells of it.
+        """Files by `path`, `id` and `part`, to blocks of `text`. A document that is broken is left out: the
+        build tells of it.
 
         Raises:
             FileNotFoundError: a file is not on the machine that is to read it.
         """
-        files = tuple(File(Path(path), id_) for path, id_ in zip(batch["path"], batch["id"], strict=True))
-        for file in files:
-            if file.path and not file.path.exists():
-                raise FileNotFoundError(
-                    f"{file.path} is not on the machine {socket.gethostname()}: all machines of the cluster "
-                    "must have the sources under the same paths"
-                )
-        texts = self._cut(Sources(files))
+        texts = self._cut(self._documents(batch))
         while block := list(islice(texts, _BLOCK)):
             keys = digests_of(block)[:, :8].copy().view("<u8").ravel()
             new = [text for text, known in zip(block, self._are_known(keys), strict=True) if not known]
             if new:
                 yield {"text": np.array(new, dtype=object)}
+
+    def _documents(self, batch: dict[str, Any]) -> Iterator[Document | BrokenDocument]:
+        for path, id_, part in zip(batch["path"], batch["id"], batch["part"], strict=True):
+            file = File(Path(path), id_)
+            if part:
+                yield from documents_of_part(file, part)
+                continue
+            _require(Path(path))
+            yield from documents(Sources((file,)))
 
     def _are_known(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
         if not len(self.known):
@@ -98,8 +129,8 @@ class CutFiles:
         same: NDArray[np.bool_] = self.known[places] == keys
         return same
 
-    def _cut(self, sources: Sources) -> Iterator[str]:
-        for document in documents(sources):
+    def _cut(self, read: Iterator[Document | BrokenDocument]) -> Iterator[str]:
+        for document in read:
             if not isinstance(document, BrokenDocument):
                 for passage in chunk(document, words=self.words, max_tokens=self.max_tokens):
                     yield encoded_text(passage)
@@ -173,9 +204,9 @@ def _encoded(
 ) -> Iterator[dict[str, Any]]:
     """The blocks that the actors encoded, as they come."""
     rows = [{"path": str(file.path and file.path.resolve()), "id": file.id} for file in files]
-    texts = ray.data.from_items(rows, override_num_blocks=min(len(rows), _MOST_BLOCKS))
-    # Stages that ask for the same cores run in one process, and then a large file is encoded by one worker.
-    encoded = texts.map_batches(cut.texts, batch_size=1, num_cpus=_READING).map_batches(
+    files_of = ray.data.from_items(rows, override_num_blocks=min(len(rows), _MOST_BLOCKS))
+    divided = files_of.map_batches(divide, batch_size=1, num_cpus=_DIVIDING)
+    encoded = divided.map_batches(cut.texts, batch_size=1, num_cpus=_READING).map_batches(
         EncodeTexts,
         fn_constructor_args=(make_encoder,),
         compute=ray.data.ActorPoolStrategy(size=workers),
@@ -197,7 +228,9 @@ def _connected(cluster: Cluster) -> Iterator[Any]:
         raise ConfigError(_MISSING.format(error.name)) from None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     logging.getLogger("ray.data").setLevel(logging.ERROR)
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.target_max_block_size = _BLOCK_BYTES
     started = not ray.is_initialized()
     try:
         if started:

@@ -21,7 +21,7 @@ from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from index_builder.documents import MAX_BYTES, MAX_CHARACTERS, BrokenDocument, Document
-from index_builder.readers import READERS, suffix
+from index_builder.readers import READERS, read_dump_part, suffix
 from index_builder.readers.rows import json_lines
 from index_builder.readers.text import decode
 from proxy.errors import SourceError
@@ -190,11 +190,20 @@ def _id(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _read(file: File, stdin: BinaryIO | None) -> Iterator[Document | BrokenDocument]:
-    """One file's documents. Whatever a reader raises becomes the reason why the rest of it is broken."""
+def documents_of_part(file: File, part: bytes) -> Iterator[Document | BrokenDocument]:
+    """The documents of a part of a file (see `readers.dump_parts`), as `documents` gives them. Ids that are
+    used twice stay as they are."""
+    return _read(file, None, part)
+
+
+def _read(file: File, stdin: BinaryIO | None, part: bytes = b"") -> Iterator[Document | BrokenDocument]:
+    """One file's documents, or those of a part of it. Whatever a reader raises becomes the reason why the
+    rest is broken."""
     source = str(file.path or "standard input")
     try:
-        if file.path is None:
+        if part and file.path:
+            read = read_dump_part(part, file.path)
+        elif file.path is None:
             read = _read_stdin(stdin or sys.stdin.buffer, file.id)
         elif reader := READERS.get(suffix(file.path)):
             read = reader(file.path, file.id)

@@ -52,3 +52,25 @@ def library_of(path: Path) -> Library:
     """An index that the hashing encoder made, open: nothing has to be loaded."""
     index = open_index(path)
     return Library(open_corpus(index), HashingEncoder(), search_thread(), index.manifest.generation, path)
+
+
+def page(number: int, title: str, text: str, extra: str = "<ns>0</ns>") -> str:
+    """A page of a MediaWiki dump, with an older revision."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;")
+    return (
+        f"<page><title>{title}</title>{extra}<id>{number}</id>"
+        f"<revision><id>1</id><timestamp>2020-01-01T00:00:00Z</timestamp><model>wikitext</model>"
+        f'<text xml:space="preserve">old</text></revision>'
+        f"<revision><id>2</id><timestamp>2021-01-01T00:00:00Z</timestamp><model>wikitext</model>"
+        f'<text xml:space="preserve">{text}</text></revision></page>'
+    )
+
+
+def dump(*pages: str) -> str:
+    """A MediaWiki dump."""
+    return (
+        '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10" xml:lang="en"><siteinfo>'
+        "<sitename>Wiki</sitename><dbname>testwiki</dbname><base>https://en.example.org/wiki/Main_Page</base>"
+        '<namespaces><namespace key="0" case="first-letter" /><namespace key="6" case="first-letter">Bestand'
+        f"</namespace></namespaces></siteinfo>{''.join(pages)}</mediawiki>"
+    )

@@ -30,6 +30,20 @@ def _read_dump(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
     return read_dump(path, id_)
 
 
+def dump_parts(path: Path) -> Iterator[bytes]:
+    """See `mediawiki.dump_parts`. Raises `SourceError`."""
+    with _extra("mediawiki", "MediaWiki dumps"):
+        from index_builder.readers import mediawiki
+    return mediawiki.dump_parts(path)
+
+
+def read_dump_part(part: bytes, path: Path) -> Iterator[Document | BrokenDocument]:
+    """See `mediawiki.read_part`."""
+    with _extra("mediawiki", "MediaWiki dumps"):
+        from index_builder.readers import mediawiki
+    return mediawiki.read_part(part, path)
+
+
 def _read_pdf(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
     with _extra("pdf", "PDF files"):
         from index_builder.readers.pdf import read_pdf
@@ -52,6 +66,10 @@ READERS: dict[str, Reader] = {
     ".txt": read_text,
     ".xml": _read_dump,
 }
+
+
+DUMPS = frozenset(suffix for suffix, reader in READERS.items() if reader is _read_dump)
+"""The suffixes of files that may be cut into parts, each of which is read by itself."""
 
 
 def suffix(path: Path) -> str:

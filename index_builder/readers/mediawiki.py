@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import bz2
 import io
+import os
 import re
+import signal
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import cast
 from urllib.parse import quote
 from xml.etree.ElementTree import ParseError
@@ -26,6 +34,13 @@ from index_builder.tables import Cell, table_blocks
 from proxy.errors import SourceError
 
 _HEAD = 1 << 16
+_PART_BYTES = 4_000_000
+"""Of a dump: what one process reads at a time."""
+_IN_THIS_PROCESS = 2
+"""Parts that are read before other processes are started, which takes longer than reading these."""
+_MOST_BYTES = 256_000_000
+"""Of a page with all of its revisions."""
+_PAGE, _PAGE_END, _END = b"<page>", b"</page>", b"</mediawiki>"
 _MAX_SPAN = 1000
 _MAX_WIKITEXT = 5_000_000  # MediaWiki itself stops at 2 MiB
 _REDIRECT = re.compile(r"\s*#(?:redirect|重定向)", re.IGNORECASE)
@@ -63,19 +78,92 @@ def read_dump(path: Path, _id: str) -> Iterator[Document | BrokenDocument]:
     """The articles (namespace 0, redirects left out), each in its last revision, as plain text.
 
     Ids are `enwiki:12` (the wiki's database name and the page's number). The url is made of the siteinfo's
-    base. A page that can't be read is broken by itself; a damaged end of the file ends the stream.
+    base. A page that can't be read is broken by itself; damaged XML ends the part that has it. The parts of a
+    large dump are read by all cores.
 
     Raises:
-        SourceError: the file is no MediaWiki dump, is cut short, or declares XML entities.
+        SourceError: the file is no MediaWiki dump, or declares XML entities.
     """
+    parts = dump_parts(path)
+    for part in islice(parts, _IN_THIS_PROCESS):
+        yield from read_part(part, path)
+    yield from _read_by_all_cores(parts, path)
+
+
+def dump_parts(path: Path) -> Iterator[bytes]:
+    """A dump cut into dumps of some megabytes: each has the head, whole pages and the end. What is cut short
+    is the last one, and so is a page that is larger than `_MOST_BYTES`, as far as that.
+
+    Raises:
+        SourceError: the file is no MediaWiki dump, or its compressed data end before its first page.
+    """
+    head, pages, end = b"", bytearray(), 0
     with _opened(path) as file:
         try:
             _check_head(file)
-            yield from _articles(file, path)
+            while data := file.read1(_HEAD):
+                new = max(0, len(pages) - len(_PAGE_END))
+                pages += data
+                if not head and (start := pages.find(_PAGE, new)) >= 0:
+                    head, new = bytes(pages[:start]), 0
+                    del pages[:start]
+                if head and (last := pages.rfind(_PAGE_END, new)) >= 0:
+                    end = last + len(_PAGE_END)
+                if end >= _PART_BYTES:
+                    yield head + bytes(pages[:end]) + _END
+                    del pages[:end]
+                    end = 0
+                elif len(pages) > _MOST_BYTES:
+                    break
         except EOFError as error:
-            raise SourceError("cut short: the compressed data end too early") from error
-        except (ParseError, MalformedXML) as error:
-            raise SourceError(f"damaged XML, or cut short: {error}") from error
+            if not head:
+                raise SourceError("cut short: the compressed data end too early") from error
+    if not head or pages.strip() != _END:
+        yield head + bytes(pages)  # what has no end is told when it is read
+
+
+def read_part(part: bytes, path: Path) -> Iterator[Document | BrokenDocument]:
+    """The articles of a part of the dump at `path`."""
+    try:
+        with io.BufferedReader(cast("io.RawIOBase", io.BytesIO(part)), _HEAD) as file:
+            yield from _articles(file, path)
+    except (ParseError, MalformedXML) as error:
+        yield BrokenDocument(str(path), f"damaged XML, or cut short: {error}")
+
+
+def _read_by_all_cores(parts: Iterator[bytes], path: Path) -> Iterator[Document | BrokenDocument]:
+    """The articles of the parts, in order. As many parts are read ahead as there are cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with ProcessPoolExecutor(cores, get_context("spawn"), _end_with_parent) as pool:
+        reading: deque[Future[list[Document | BrokenDocument]]] = deque()
+        try:
+            for part in parts:
+                reading.append(pool.submit(_part_read, part, path))
+                if len(reading) > cores:
+                    yield from reading.popleft().result()
+            while reading:
+                yield from reading.popleft().result()
+        except BrokenProcessPool as error:
+            raise SourceError("a process that read a part of it has died; is there enough memory?") from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """In a process that reads: Ctrl-C is the parent's, and whatever ends the parent ends this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
+
+
+def _part_read(part: bytes, path: Path) -> list[Document | BrokenDocument]:
+    return list(read_part(part, path))
 
 
 def _opened(path: Path) -> io.BufferedReader[io.RawIOBase]:

@@ -18,14 +18,15 @@ from pathlib import Path
 import pytest
 
 from index_builder.build import build, silent
-from index_builder.ray_engine import Cluster, CutFiles, _known, encode_with_ray
+from index_builder.ray_engine import Cluster, CutFiles, _known, divide, encode_with_ray
+from index_builder.readers import mediawiki
 from index_builder.unfinished import Journal
 from proxy.__main__ import app
 from proxy.errors import ConfigError, RequestError, SourceError
 from proxy.retrieval.index_files import read_manifest
 from proxy.types import Vectors
 from tests.cli.test_cli import vouch
-from tests.corpora import write_source
+from tests.corpora import dump, page, write_source
 from tests.encoders import HashingEncoder
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'ray[data]'")
@@ -59,6 +60,8 @@ def write_sources(folder: Path, files: int = 8, documents: int = 400) -> Path:
         ]
         (folder / f"{file}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     (folder / "broken.jsonl").write_text("{not json", encoding="utf-8")
+    pages = [page(number, f"Page {number}", f"Page {number} is short.") for number in range(20)]
+    (folder / "wiki.xml").write_text(dump(*pages), encoding="utf-8")
     return folder
 
 
@@ -185,8 +188,29 @@ def test_a_machine_without_the_sources_says_so_and_known_texts_are_left_out(tmp_
     (tmp_path / "index").mkdir()
     with Journal(tmp_path / "index", HashingEncoder()) as journal:
         cut = CutFiles(100, 256, _known([journal.old]))
-    batch = {"path": [str(sources / "0.jsonl")], "id": ["0.jsonl"]}
+    (batch,) = divide({"path": [str(sources / "0.jsonl")], "id": ["0.jsonl"]})
     blocks = list(cut.texts(batch))
     assert [len(block["text"]) for block in blocks] == [128, 128, 128, 128, 88]
+    gone = {"path": [str(sources / "gone.jsonl")], "id": ["gone.jsonl"]}
     with pytest.raises(FileNotFoundError, match="must have the sources under the same paths"):
-        list(cut.texts({"path": [str(sources / "gone.jsonl")], "id": ["gone.jsonl"]}))
+        list(divide(gone))
+    with pytest.raises(FileNotFoundError, match="must have the sources under the same paths"):
+        list(cut.texts({**gone, "part": [b""]}))
+
+
+def test_the_parts_of_a_dump_are_read_apart_to_the_same_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = [page(n, f"Page  {n}", f"Text of page {n}. " * (n % 40)) for n in range(200)]
+    (tmp_path / "wiki.xml").write_text(dump(*pages), encoding="utf-8")
+    (tmp_path / "index").mkdir()
+    with Journal(tmp_path / "index", HashingEncoder()) as journal:
+        cut = CutFiles(100, 256, _known([journal.old]))
+    file = {"path": [str(tmp_path / "wiki.xml")], "id": ["wiki.xml"]}
+    whole = [text for block in cut.texts({**file, "part": [b""]}) for text in block["text"]]
+    monkeypatch.setattr(mediawiki, "_PART_BYTES", 100_000)
+    parts = list(divide(file))
+    assert len(parts) > 1
+    apart = [text for part in parts for block in cut.texts(part) for text in block["text"]]
+    assert len(whole) > 200
+    assert apart == whole

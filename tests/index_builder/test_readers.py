@@ -14,11 +14,12 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from index_builder.documents import BrokenDocument, Document
-from index_builder.readers import READERS
+from index_builder.readers import READERS, mediawiki
 from index_builder.readers.markdown import read_markdown
 from index_builder.readers.pdf import unwrapped
 from index_builder.readers.rows import json_lines
 from index_builder.sources import documents
+from tests.corpora import dump, page
 
 
 def save(path: Path, content: str | bytes) -> Path:
@@ -455,26 +456,6 @@ Known -{zh-hans:很久;zh-hant:很久了}- since the [[Bronze Age|<b>Bronze</b> 
 """
 
 
-def page(number: int, title: str, text: str, extra: str = "<ns>0</ns>") -> str:
-    text = text.replace("&", "&amp;").replace("<", "&lt;")
-    return (
-        f"<page><title>{title}</title>{extra}<id>{number}</id>"
-        f"<revision><id>1</id><timestamp>2020-01-01T00:00:00Z</timestamp><model>wikitext</model>"
-        f'<text xml:space="preserve">old</text></revision>'
-        f"<revision><id>2</id><timestamp>2021-01-01T00:00:00Z</timestamp><model>wikitext</model>"
-        f'<text xml:space="preserve">{text}</text></revision></page>'
-    )
-
-
-def dump(*pages: str) -> str:
-    return (
-        '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10" xml:lang="en"><siteinfo>'
-        "<sitename>Wiki</sitename><dbname>testwiki</dbname><base>https://en.example.org/wiki/Main_Page</base>"
-        '<namespaces><namespace key="0" case="first-letter" /><namespace key="6" case="first-letter">Bestand'
-        f"</namespace></namespaces></siteinfo>{''.join(pages)}</mediawiki>"
-    )
-
-
 DUMP = dump(
     page(12, "Tin (metal)", WIKITEXT),
     page(13, "Stannum", "#REDIRECT [[Tin]]"),
@@ -508,6 +489,38 @@ def test_a_truncated_archive_gives_what_it_has_and_says_so(tmp_path: Path) -> No
     data = bz2.compress(dump(*pages).encode(), compresslevel=1)
     *articles, broken = read(save(tmp_path / "dump.xml.bz2", data[: len(data) * 2 // 3]))
     assert 0 < len(articles) < 1000
+    assert isinstance(broken, BrokenDocument)
+    assert "cut short" in broken.reason
+
+
+def test_a_large_dump_is_read_in_parts_by_all_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [page(n, f"Page {n}", f"Text of page {n}. " * (n % 40)) for n in range(200)]
+    whole = save(tmp_path / "dump.xml", dump(*pages))
+    cut = save(tmp_path / "cut.xml", dump(*pages)[:-60])
+    damaged = save(
+        tmp_path / "damaged.xml", dump(*pages[:150], "<page><title>A</other></page>", *pages[150:])
+    )
+    expected = read(whole)
+    assert len(expected) == 195  # five have no text
+    monkeypatch.setattr(mediawiki, "_PART_BYTES", 20_000)
+    monkeypatch.setattr(mediawiki, "_HEAD", 8_192)
+    parts = [*mediawiki.dump_parts(whole)]
+    assert len(parts) > 5
+    assert [document for part in parts for document in mediawiki.read_part(part, whole)] == expected
+    assert read(whole) == expected
+    assert read(cut)[:-1] == expected[:-1]
+    articles = [document for document in read(damaged) if isinstance(document, Document)]
+    (broken,) = (document for document in read(damaged) if isinstance(document, BrokenDocument))
+    assert "damaged XML" in broken.reason
+    assert 180 < len(articles) < 195, "only the part that has it is lost"
+    assert articles == [document for document in expected if document in articles]
+
+
+def test_a_page_without_an_end_is_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mediawiki, "_MOST_BYTES", 100_000)
+    endless = dump(page(1, "A", "First."), "<page><title>" + "a" * 300_000)
+    first, broken = read(save(tmp_path / "dump.xml", endless))
+    assert isinstance(first, Document)
     assert isinstance(broken, BrokenDocument)
     assert "cut short" in broken.reason
 

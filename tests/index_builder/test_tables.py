@@ -7,7 +7,8 @@ from pathlib import Path
 import docx
 import pytest
 
-from tests.index_builder.test_readers import dump, page, pdf, read_one, save
+from tests.corpora import dump, page
+from tests.index_builder.test_readers import pdf, read_one, save
 
 ROWS = """Model | Price | Reach
 HR-10 | Price: EUR 31,500 | Reach: 1.2 m
