@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import importlib.util
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -181,6 +183,12 @@ def device() -> torch.device:
 def dtype_of(precision: Precision) -> torch.dtype:
     """The type that a model computes in: with `auto` bfloat16 where the processor, or the GPU, has it."""
     return torch.bfloat16 if precision == "bf16" or (precision == "auto" and _has_bf16()) else torch.float32
+
+
+def give_back_memory() -> None:
+    """Gives freed memory back to the system: glibc keeps what lies between blocks that are in use."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
 
 
 @contextmanager

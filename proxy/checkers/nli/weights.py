@@ -30,7 +30,7 @@ from proxy.checkers.nli_sizes import (
     has_parts,
 )
 from proxy.errors import ConfigError
-from proxy.model_files import device, dtype_of, find_model, first_line, quiet
+from proxy.model_files import device, dtype_of, find_model, first_line, give_back_memory, quiet
 from proxy.types import Language
 
 MPNET_HUB = "sentence-transformers/all-mpnet-base-v2"
@@ -94,6 +94,7 @@ def load(folder: Path, base: str | None = None) -> Loaded:
         with quiet():
             model = load_adapted(place, manifest.hidden, load_tensors(content), dtype_of("auto"))
         use_int8(model.encoder, device())
+        give_back_memory()
         reader = Reader(place, manifest.window_tokens, manifest.most_windows)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, zipfile.BadZipFile) as error:
         raise ConfigError(
