@@ -115,12 +115,11 @@ class CutFiles:
 
     def _documents(self, batch: dict[str, Any]) -> Iterator[Document | BrokenDocument]:
         for path, id_, part in zip(batch["path"], batch["id"], batch["part"], strict=True):
-            file = File(Path(path), id_)
             if part:
-                yield from documents_of_part(file, part)
+                yield from documents_of_part(part, Path(path))
                 continue
             _require(Path(path))
-            yield from documents(Sources((file,)))
+            yield from documents(Sources((File(Path(path), id_),)))
 
     def _are_known(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
         if not len(self.known):

@@ -190,28 +190,32 @@ def _id(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def documents_of_part(file: File, part: bytes) -> Iterator[Document | BrokenDocument]:
-    """The documents of a part of a file (see `readers.dump_parts`), as `documents` gives them. Ids that are
-    used twice stay as they are."""
-    return _read(file, None, part)
+def documents_of_part(part: bytes, path: Path) -> Iterator[Document | BrokenDocument]:
+    """The documents of a part of the dump at `path` (see `readers.dump_parts`), as `documents` gives them.
+    Ids that are used twice stay as they are."""
+    return _checked_each(str(path), lambda: read_dump_part(part, path))
 
 
-def _read(file: File, stdin: BinaryIO | None, part: bytes = b"") -> Iterator[Document | BrokenDocument]:
-    """One file's documents, or those of a part of it. Whatever a reader raises becomes the reason why the
-    rest is broken."""
-    source = str(file.path or "standard input")
+def _read(file: File, stdin: BinaryIO | None) -> Iterator[Document | BrokenDocument]:
+    """One file's documents."""
+
+    def reading() -> Iterator[Document | BrokenDocument]:
+        if file.path is None:
+            return _read_stdin(stdin or sys.stdin.buffer, file.id)
+        if reader := READERS.get(suffix(file.path)):
+            return reader(file.path, file.id)
+        raise SourceError(f"unknown type; Vouch reads {' '.join(sorted(READERS))}")
+
+    return _checked_each(str(file.path or "standard input"), reading)
+
+
+def _checked_each(
+    source: str, read: Callable[[], Iterator[Document | BrokenDocument]]
+) -> Iterator[Document | BrokenDocument]:
+    """What is read of a source. Whatever a reader raises becomes the reason why the rest of it is broken."""
     try:
-        if part and file.path:
-            read = read_dump_part(part, file.path)
-        elif file.path is None:
-            read = _read_stdin(stdin or sys.stdin.buffer, file.id)
-        elif reader := READERS.get(suffix(file.path)):
-            read = reader(file.path, file.id)
-        else:
-            yield BrokenDocument(source, f"unknown type; Vouch reads {' '.join(sorted(READERS))}")
-            return
         empty = True
-        for document in read:
+        for document in read():
             empty = False
             yield document if isinstance(document, BrokenDocument) else _checked(document, source)
         if empty:

@@ -1,9 +1,10 @@
 """asyncio helpers: work that ends when its caller leaves or the server stops; whom a task works for; and a
-gate, a thread and turns that are fair between them."""
+gate, a thread and turns that are fair between them; how many cores there are."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -22,6 +23,11 @@ T = TypeVar("T")
 
 MOST_STEPS = 400
 """Steps of a request that its time line keeps apart; later ones are added to the last of their phase."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(slots=True)

@@ -31,13 +31,16 @@ from mwxml.errors import MalformedXML
 
 from index_builder.documents import Block, BrokenDocument, Document, assemble
 from index_builder.tables import Cell, table_blocks
+from proxy.aio import cores
 from proxy.errors import SourceError
 
-_HEAD = 1 << 16
+_READ_BYTES = 1 << 16
+"""Of a file, what is read at once. A dump's head begins in the first."""
 _PART_BYTES = 4_000_000
 """Of a dump: what one process reads at a time."""
 _IN_THIS_PROCESS = 2
 """Parts that are read before other processes are started, which takes longer than reading these."""
+_MOST_PROCESSES = 32
 _MOST_BYTES = 256_000_000
 """Of a page with all of its revisions."""
 _PAGE, _PAGE_END, _END = b"<page>", b"</page>", b"</mediawiki>"
@@ -91,8 +94,10 @@ def read_dump(path: Path, _id: str) -> Iterator[Document | BrokenDocument]:
 
 
 def dump_parts(path: Path) -> Iterator[bytes]:
-    """A dump cut into dumps of some megabytes: each has the head, whole pages and the end. What is cut short
-    is the last one, and so is a page that is larger than `_MOST_BYTES`, as far as that.
+    """A dump, divided into dumps of some megabytes: each has the head, whole pages and the end.
+
+    The last one has no end where the file is cut short, or where a page is larger than `_MOST_BYTES`; what
+    follows such a page is not read.
 
     Raises:
         SourceError: the file is no MediaWiki dump, or its compressed data end before its first page.
@@ -101,7 +106,7 @@ def dump_parts(path: Path) -> Iterator[bytes]:
     with _opened(path) as file:
         try:
             _check_head(file)
-            while data := file.read1(_HEAD):
+            while data := file.read1(_READ_BYTES):
                 new = max(0, len(pages) - len(_PAGE_END))
                 pages += data
                 if not head and (start := pages.find(_PAGE, new)) >= 0:
@@ -119,27 +124,27 @@ def dump_parts(path: Path) -> Iterator[bytes]:
             if not head:
                 raise SourceError("cut short: the compressed data end too early") from error
     if not head or pages.strip() != _END:
-        yield head + bytes(pages)  # what has no end is told when it is read
+        yield head + bytes(pages)  # without an end it is reported when it is read
 
 
 def read_part(part: bytes, path: Path) -> Iterator[Document | BrokenDocument]:
     """The articles of a part of the dump at `path`."""
     try:
-        with io.BufferedReader(cast("io.RawIOBase", io.BytesIO(part)), _HEAD) as file:
+        with io.BufferedReader(cast("io.RawIOBase", io.BytesIO(part)), _READ_BYTES) as file:
             yield from _articles(file, path)
     except (ParseError, MalformedXML) as error:
         yield BrokenDocument(str(path), f"damaged XML, or cut short: {error}")
 
 
 def _read_by_all_cores(parts: Iterator[bytes], path: Path) -> Iterator[Document | BrokenDocument]:
-    """The articles of the parts, in order. As many parts are read ahead as there are cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ProcessPoolExecutor(cores, get_context("spawn"), _end_with_parent) as pool:
+    """The articles of the parts, in order. As many parts are read ahead as there are processes."""
+    processes = min(cores(), _MOST_PROCESSES)
+    with ProcessPoolExecutor(processes, get_context("spawn"), _end_with_parent) as pool:
         reading: deque[Future[list[Document | BrokenDocument]]] = deque()
         try:
             for part in parts:
                 reading.append(pool.submit(_part_read, part, path))
-                if len(reading) > cores:
+                if len(reading) > processes:
                     yield from reading.popleft().result()
             while reading:
                 yield from reading.popleft().result()
@@ -150,7 +155,7 @@ def _read_by_all_cores(parts: Iterator[bytes], path: Path) -> Iterator[Document 
 
 
 def _end_with_parent() -> None:
-    """In a process that reads: Ctrl-C is the parent's, and whatever ends the parent ends this one."""
+    """In a process that reads parts: it leaves Ctrl-C to its parent, and ends when the parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
 
@@ -168,13 +173,13 @@ def _part_read(part: bytes, path: Path) -> list[Document | BrokenDocument]:
 
 def _opened(path: Path) -> io.BufferedReader[io.RawIOBase]:
     if path.suffix.lower() == ".bz2":
-        return io.BufferedReader(cast("io.RawIOBase", bz2.open(path)), _HEAD)
-    return io.BufferedReader(path.open("rb", buffering=0), _HEAD)
+        return io.BufferedReader(cast("io.RawIOBase", bz2.open(path)), _READ_BYTES)
+    return io.BufferedReader(path.open("rb", buffering=0), _READ_BYTES)
 
 
 def _check_head(file: io.BufferedReader[io.RawIOBase]) -> None:
     """A dump has no document type; without one there are no entities to blow up the parser with."""
-    head = file.peek(_HEAD)
+    head = file.peek(_READ_BYTES)
     start = head.find(b"<mediawiki")
     if start < 0:
         raise SourceError("not a MediaWiki XML dump")

@@ -22,6 +22,7 @@ from pathlib import Path
 from prometheus_client.multiprocess import mark_process_dead
 from pydantic import SecretStr
 
+from proxy.aio import cores
 from proxy.cli.compose import silent
 from proxy.cli.logs import set_up
 from proxy.config.settings import Settings
@@ -282,7 +283,7 @@ def shared_settings(settings: Settings) -> Settings:
     server, workers = settings.server, settings.server.workers
     secret = server.link_secret or SecretStr(secrets.token_hex(32))
     total = settings.runtime.threads
-    threads = max(1, (_cores() if total == "auto" else total) // workers)
+    threads = max(1, (cores() if total == "auto" else total) // workers)
     return settings.model_copy(
         update={
             "server": server.model_copy(
@@ -296,10 +297,6 @@ def shared_settings(settings: Settings) -> Settings:
 def say(line: str) -> None:
     """Tells what a worker loads."""
     print(line, flush=True)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def on_terminal() -> bool:

@@ -23,6 +23,8 @@ CELLS = [
     for streamed in modes_of(client, column)
 ]
 
+pytestmark = pytest.mark.timeout(300)  # the first one waits until a corpus is encoded
+
 
 @pytest.fixture(scope="module")
 def lab(

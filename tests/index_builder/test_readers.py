@@ -503,7 +503,7 @@ def test_a_large_dump_is_read_in_parts_by_all_cores(tmp_path: Path, monkeypatch:
     expected = read(whole)
     assert len(expected) == 195  # five have no text
     monkeypatch.setattr(mediawiki, "_PART_BYTES", 20_000)
-    monkeypatch.setattr(mediawiki, "_HEAD", 8_192)
+    monkeypatch.setattr(mediawiki, "_READ_BYTES", 8_192)
     parts = [*mediawiki.dump_parts(whole)]
     assert len(parts) > 5
     assert [document for part in parts for document in mediawiki.read_part(part, whole)] == expected

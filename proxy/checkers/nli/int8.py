@@ -6,13 +6,13 @@ Weights have a scale for each output, inputs one for each token, computed when t
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
 _LEAST_WIDTH = 768
 """Inputs of a layer from which integers are faster than bfloat16, and seven bits than float32."""
-_SEVEN_BITS = 63
-"""The greatest value of an input of seven bits."""
 _ROWS = 160
 """Tokens that are computed at once: more fall out of the processor's cache."""
 
@@ -23,11 +23,16 @@ class Int8Linear(nn.Module):
     weight: Tensor
     scale: Tensor
     bias: Tensor
+    most: ClassVar[int] = 127
+    """The greatest absolute value of an input once it is rounded."""
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
         self.register_buffer("bias", layer.bias.detach().float())
-        self._take(layer.weight.detach().float())
+        weights = layer.weight.detach().float()
+        scale = _scale(weights, 127)
+        self.register_buffer("scale", scale[:, 0])
+        self.register_buffer("weight", self._packed(_rounded(weights, scale)))
 
     def forward(self, states: Tensor) -> Tensor:
         """The outputs for `states` of shape (..., inputs), in their type."""
@@ -35,15 +40,14 @@ class Int8Linear(nn.Module):
         outputs = torch.empty(len(rows), len(self.bias), dtype=states.dtype)
         for start in range(0, len(rows), _ROWS):
             some = rows[start : start + _ROWS]
-            scale = _scale(some)
+            scale = _scale(some, self.most)
             products = self._products(some, scale)
             outputs[start : start + _ROWS] = torch.addcmul(self.bias, products, scale, out=products)
         return outputs.view(*states.shape[:-1], len(self.bias))
 
-    def _take(self, weights: Tensor) -> None:
-        scale = _scale(weights)
-        self.register_buffer("weight", _rounded(weights, scale).t())
-        self.register_buffer("scale", scale[:, 0])
+    def _packed(self, weights: Tensor) -> Tensor:
+        """The rounded weights, of shape (outputs, inputs), as `_products` wants them."""
+        return weights.t()
 
     def _products(self, rows: Tensor, scale: Tensor) -> Tensor:
         """The rows, each divided by its scale, times the weights; float32."""
@@ -55,18 +59,20 @@ class SevenBitLinear(Int8Linear):
     sixteen bits there, which eight would overflow."""
 
     zeros: Tensor
+    most = 63
 
-    def _take(self, weights: Tensor) -> None:
-        scale = _scale(weights)
-        rounded = _rounded(weights, scale)
-        self.register_buffer("weight", torch.ops.onednn.qlinear_prepack(rounded, [_ROWS, weights.shape[1]]))
-        self.register_buffer("scale", scale[:, 0] * 127 / _SEVEN_BITS)
-        self.register_buffer("zeros", torch.zeros(len(scale), dtype=torch.int32))
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__(layer)
+        self.register_buffer("zeros", torch.zeros(layer.out_features, dtype=torch.int32))
+
+    def _packed(self, weights: Tensor) -> Tensor:
+        packed: Tensor = torch.ops.onednn.qlinear_prepack(weights, [_ROWS, weights.shape[1]])
+        return packed
 
     def _products(self, rows: Tensor, scale: Tensor) -> Tensor:
-        inputs = torch.div(rows, scale).mul_(_SEVEN_BITS / 127).add_(_SEVEN_BITS).round_().to(torch.uint8)
+        inputs = torch.div(rows, scale).add_(self.most).round_().to(torch.uint8)  # they must not be negative
         products: Tensor = torch.ops.onednn.qlinear_pointwise(
-            inputs, 1.0, _SEVEN_BITS, self.weight, self.scale, self.zeros,
+            inputs, 1.0, self.most, self.weight, self.scale, self.zeros,
             None, 1.0, 0, torch.float32, "none", [], "",
         )  # fmt: skip
         return products
@@ -94,9 +100,9 @@ def _kind(layer: nn.Linear) -> type[Int8Linear] | None:
     return SevenBitLinear if wide and whole and packs else None
 
 
-def _scale(rows: Tensor) -> Tensor:
-    """What 1 stands for in each row, in float32."""
-    return rows.abs().amax(-1, keepdim=True).float().clamp_(min=1e-12).div_(127)
+def _scale(rows: Tensor, most: int) -> Tensor:
+    """What 1 stands for in each row, in float32, if its greatest absolute value becomes `most`."""
+    return rows.abs().amax(-1, keepdim=True).float().clamp_(min=1e-12).div_(most)
 
 
 def _rounded(rows: Tensor, scale: Tensor) -> Tensor:
