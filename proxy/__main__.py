@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 from rich.console import Console
@@ -18,54 +18,16 @@ from rich.markup import escape
 from proxy import __version__
 from proxy.errors import RequestError, VouchError
 
-
-class CheckerChoice(StrEnum):
-    """The values of `--checker`."""
-
-    NLI = "nli"
-    LLM = "llm"
-    CROSS_ENCODER = "cross_encoder"
-    REPC = "repc"
-    CASCADE = "cascade"
-
-
-class StoreOption(StrEnum):
-    """The values of `--store`."""
-
-    FAISS = "faiss"
-    MILVUS = "milvus"
-
-
-class EngineOption(StrEnum):
-    """The values of `--engine`."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
-class DenseOption(StrEnum):
-    """The values of `--dense`."""
-
-    AUTO = "auto"
-    EXACT = "exact"
-    IVF = "ivf"
-    HNSW = "hnsw"
-    SQ8 = "sq8"
-    FP16 = "fp16"
+CheckerName = Literal["nli", "llm", "cross_encoder", "repc", "cascade"]
+DenseChoice = Literal["auto", "exact", "ivf", "hnsw", "sq8", "fp16"]
 
 
 class ScopeChoice(StrEnum):
-    """The values of `vouch keys add --scope`."""
+    """The values of `vouch keys add --scope`. Typer has no lists of a `Literal`."""
 
     MODELS = "models"
     METRICS = "metrics"
     ADMIN = "admin"
-
-
-class LLMChoice(StrEnum):
-    """The values of `vouch demo --llm`."""
-
-    SMOLLM2 = "smollm2"
 
 
 app = typer.Typer(
@@ -90,7 +52,7 @@ ConfigOption = Annotated[
         help="The settings file. Default: $VOUCH_CONFIG, or else ./config.yaml if it exists.",
     ),
 ]
-CheckerOption = Annotated[CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")]
+CheckerOption = Annotated[CheckerName | None, typer.Option(help="Which checker decides. Default: nli.")]
 IndexOption = Annotated[
     Path | None,
     typer.Option("--index", "-i", help="The folder that `vouch index` wrote to. Default: `index`."),
@@ -129,9 +91,7 @@ def serve(
         int | None,
         typer.Option(help="Processes that serve the port, each with models of its own. Default: 1."),
     ] = None,
-    checker: Annotated[
-        CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")
-    ] = None,
+    checker: CheckerOption = None,
 ) -> None:
     """Serve `/v1/chat/completions` and the rest of the API.
 
@@ -151,7 +111,7 @@ def serve(
         overrides=_sections(
             server=_given(host=host, port=port, workers=workers),
             index=_given(path=index and str(index)),
-            checker=_given(name=checker and str(checker)),
+            checker=_given(name=checker),
         ),
     )
 
@@ -177,7 +137,7 @@ def index_command(
     ] = None,
     words: Annotated[int | None, typer.Option(help="Words per passage, about. Default: 100.")] = None,
     dense: Annotated[
-        DenseOption | None,
+        DenseChoice | None,
         typer.Option(
             help="How vectors are searched: all of them, or by an index of FAISS. Default: auto, which is "
             "exact up to 100,000 passages, else ivf."
@@ -199,7 +159,7 @@ def index_command(
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail when a document can't be read.")] = False,
     store: Annotated[
-        StoreOption | None,
+        Literal["faiss", "milvus"] | None,
         typer.Option(
             help="Where the index is searched: `milvus` sends it to a Milvus server too "
             "(`retrieval.milvus.uri`). Default: faiss."
@@ -209,8 +169,9 @@ def index_command(
         str | None, typer.Option(help="The index's name in Milvus. Default: `vouch`.")
     ] = None,
     engine: Annotated[
-        EngineOption, typer.Option(help="Where passages are encoded: in this process, or on a Ray cluster.")
-    ] = EngineOption.LOCAL,
+        Literal["local", "ray"],
+        typer.Option(help="Where passages are encoded: in this process, or on a Ray cluster."),
+    ] = "local",
     address: Annotated[
         str | None,
         typer.Option(help="With `--engine ray`: HOST:PORT or `auto`. Default: a cluster on this machine."),
@@ -236,13 +197,13 @@ def index_command(
     from proxy.cli import index as command
 
     overrides = _sections(
-        index=_given(path=out and str(out), words=words, dense=dense and str(dense), dimensions=dimensions),
+        index=_given(path=out and str(out), words=words, dense=dense, dimensions=dimensions),
         encoder=_given(model=encoder),
-        retrieval=_sections(milvus=_given(collection=collection), **_given(store=store and str(store))),
+        retrieval=_sections(milvus=_given(collection=collection), **_given(store=store)),
     )
-    if engine != EngineOption.RAY and (address or workers):
+    if engine != "ray" and (address or workers):
         raise RequestError("--address and --workers are of a Ray cluster: add --engine ray.")
-    cluster = Cluster(workers or 2, address) if engine == EngineOption.RAY else None
+    cluster = Cluster(workers or 2, address) if engine == "ray" else None
     command.run(sources, config, overrides, update=update, strict=strict, cluster=cluster)
 
 
@@ -279,9 +240,7 @@ def check(
     index: IndexOption = None,
     config: ConfigOption = None,
     question: Annotated[str, typer.Option("--question", "-q", help="The question that it answers.")] = "",
-    checker: Annotated[
-        CheckerChoice | None, typer.Option(help="Which checker decides. Default: nli.")
-    ] = None,
+    checker: CheckerOption = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Print content, references and verification as the API's JSON."),
@@ -317,9 +276,7 @@ def check(
         raise RequestError(
             "Give both or neither: --cited checks citations, --documents says what they stand for."
         )
-    overrides = _sections(
-        index=_given(path=index and str(index)), checker=_given(name=checker and str(checker))
-    )
+    overrides = _sections(index=_given(path=index and str(index)), checker=_given(name=checker))
     if documents:
         from proxy.cli import cited as cited_command
 
@@ -336,7 +293,7 @@ def demo(
         str | None, typer.Argument(help="The question to ask. Default: one that the example corpus answers.")
     ] = None,
     llm: Annotated[
-        LLMChoice | None,
+        Literal["smollm2"] | None,
         typer.Option(help="Let a real language model answer: `smollm2`, if its packages are installed."),
     ] = None,
 ) -> None:
@@ -347,7 +304,7 @@ def demo(
     """
     from proxy.cli import demo as command
 
-    command.run(question, llm=llm and str(llm))
+    command.run(question, llm=llm)
 
 
 @app.command("open")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from evaluation.arguments import add_checker_arguments, add_files_argument, add_resamples_argument, counted
+from evaluation.arguments import add_checker_arguments, add_files_argument, add_resamples_argument
 from evaluation.cached_llm import Meter
 from evaluation.judges import add_limit_argument, add_llm_arguments, open_judge
 from evaluation.measurement import Judged, judge, pooled, progress
@@ -27,9 +27,9 @@ from evaluation.wikiretr.passage_recall import (
     RememberingEncoder,
     Sought,
     Space,
-    make_distractors,
     places,
     rankings,
+    read_beside,
     read_passages,
     read_sought,
     vectors_of,
@@ -78,11 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="milvus: the server of the settings too, and how long one claim's search takes with each",
     )
     parser.add_argument(
-        "--distractors",
-        type=counted,
-        default=0,
-        metavar="N",
-        help="add N passages made of the corpus's sentences",
+        "--beside",
+        nargs="+",
+        default=(),
+        metavar="SOURCE",
+        help="files and folders whose passages are searched too",
     )
     parser.add_argument("--vectors", type=Path, metavar="FOLDER", help="keep what was encoded there")
     add_checker_arguments(parser)
@@ -128,24 +128,24 @@ def _agreement(options: argparse.Namespace, settings: Settings) -> None:
 def _retrieval(options: argparse.Namespace, settings: Settings) -> None:
     corpus = read_passages(options.corpus)
     sought = [read_sought(path, corpus, options.limit) for path in options.claims]
-    rows = {row for target in sought for row in target.rows}
-    passages = corpus + make_distractors(corpus, rows, options.distractors)
+    beside = read_beside(options.beside, corpus, settings.index.words)
+    passages = corpus + beside
     vectorial = set(options.retrievers) != {_LEXICAL}
     space = _space(passages, settings.encoder, options.vectors) if vectorial else None
     postings = postings_of(passages)
     searches = list(rankings(options.retrievers, postings, space))
     if options.store == "faiss":
-        _report(options, corpus, sought, searches)
+        _report(options, (corpus, beside), sought, searches)
         return
     if space is None:
         raise ConfigError("--store milvus needs vectors: name another retriever than lexical.")
     with milvus_rankings(settings, options.retrievers, passages, postings, space) as in_milvus:
-        _report(options, corpus, sought, [*searches, *in_milvus], timed=True)
+        _report(options, (corpus, beside), sought, [*searches, *in_milvus], timed=True)
 
 
 def _report(
     options: argparse.Namespace,
-    corpus: Sequence[Passage],
+    searched: tuple[Sequence[Passage], Sequence[Passage]],
     sought: Sequence[Sought],
     searches: Sequence[tuple[str, Ranking]],
     *,
@@ -157,8 +157,8 @@ def _report(
             Searched(
                 file=targets.name,
                 n=len(targets.claims),
-                passages=len(corpus),
-                distractors=options.distractors,
+                passages=len(searched[0]),
+                beside=len(searched[1]),
                 retrievers=tuple(
                     retriever_figures(
                         name,

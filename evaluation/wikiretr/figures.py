@@ -107,7 +107,7 @@ class Searched:
     file: str
     n: int
     passages: int
-    distractors: int
+    beside: int
     retrievers: tuple[RetrieverFigures, ...]
 
 
@@ -126,7 +126,7 @@ def searched_as_json(searched: Searched) -> dict[str, Any]:
         "file": searched.file,
         "n": searched.n,
         "passages": searched.passages,
-        "distractors": searched.distractors,
+        "beside": searched.beside,
         "retrievers": {
             retriever.retriever: retriever.estimates.as_json() | _times_as_json(retriever)
             for retriever in searched.retrievers
@@ -150,7 +150,7 @@ def searched_as_markdown(searched: Sequence[Searched]) -> str:
 
 def _searched_table(searched: Searched) -> str:
     text = f"{searched.file}: {searched.n:,} claims, {searched.passages:,} passages"
-    text += f" and {searched.distractors:,} distractors.\n\n" if searched.distractors else ".\n\n"
+    text += f" and {searched.beside:,} beside them.\n\n" if searched.beside else ".\n\n"
     timed = any(retriever.times for retriever in searched.retrievers)
     rows = [
         [

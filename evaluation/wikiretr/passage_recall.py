@@ -1,14 +1,13 @@
 """Does a search for a claim find the passage that it was made from? CEG's WikiRetr (Figure 3, Table 6).
 
-Also distractors, made from a corpus's sentences to see what a larger corpus does to a search, and passage
-vectors that are encoded once, block by block, and kept in a folder.
+Also the passages of other sources, to see what a larger corpus does to a search, and passage vectors that are
+encoded once, block by block, and kept in a folder.
 """
 
 from __future__ import annotations
 
-import random
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,17 +16,19 @@ import numpy as np
 
 from evaluation.arguments import writable_folder
 from evaluation.datasets import CorpusRow, DataError, read_corpus
-from evaluation.metrics import SEED, Figures, Indexes, share
+from evaluation.metrics import Figures, Indexes, share
 from evaluation.wikiretr.data import read_retold
+from index_builder.documents import BrokenDocument
+from index_builder.sources import documents
 from proxy.errors import ConfigError
 from proxy.protocols import Encoder
+from proxy.retrieval.chunks import chunk
 from proxy.retrieval.corpus import ENCODED, encoded_text
 from proxy.retrieval.index_files import ArrayWriter, map_array
 from proxy.retrieval.lexical import Postings
 from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking, Ranking
 from proxy.retrieval.vector_index import ExactScan
 from proxy.retrieval.vector_table import VECTOR, HeldVectors
-from proxy.text.sentences import sentence_spans
 from proxy.types import Passage, RetrievalMode, Vectors
 
 DEPTH = 10
@@ -146,51 +147,31 @@ def _letters(text: str) -> str:
     return _NOT_LETTERS.sub("", text.lower())
 
 
-_LEAST_CHARACTERS = 20
-"""A sentence with fewer says nothing that one would search for."""
+def read_beside(sources: Sequence[str], passages: Sequence[Passage], words: int) -> list[Passage]:
+    """The passages of other sources, cut as `vouch index` cuts them, to be searched beside the corpus's.
 
-
-def make_distractors(passages: Sequence[Passage], sought: Collection[int], count: int) -> list[Passage]:
-    """`count` passages: each sentence of the passages that no claim was made of, then two such each.
-
-    In random order; the title is that of the first sentence's passage. Fewer are the first of more, so that
-    what was encoded for fewer still serves.
+    A text that a passage of the corpus has, or an earlier one, is left out: it would be as right.
 
     Args:
+        sources: files and folders that `vouch index` reads.
         passages: the corpus.
-        sought: rows of passages that claims were made from; a part of one would be as right as the whole.
-        count: how many.
+        words: about how many a passage has.
 
     Raises:
-        DataError: too few sentences are left to make that many different ones.
+        SourceError: there is no such source, or it holds no documents.
+        DataError: a document can't be read.
     """
-    sentences = [
-        (passage.title, passage.text[start:end])
-        for row, passage in enumerate(passages)
-        if row not in sought
-        for start, end in sentence_spans(passage.text)
-        if end - start >= _LEAST_CHARACTERS
-    ]
-    if len(sentences) * (len(sentences) - 1) < 2 * count:
-        raise DataError(
-            f"The corpus has {len(sentences):,} sentences outside of the claims' own passages: too few for "
-            f"{count:,} distractors."
-        )
-    chance = random.Random(SEED)
-    chance.shuffle(sentences)
-    combined: dict[tuple[int, ...], None] = dict.fromkeys(
-        (index,) for index in range(min(count, len(sentences)))
-    )
-    while len(combined) < count:
-        combined[tuple(chance.sample(range(len(sentences)), 2))] = None
-    return [
-        passage_of(f"distractor-{number}", _joined([sentences[index] for index in chosen]))
-        for number, chosen in enumerate(combined)
-    ]
-
-
-def _joined(sentences: Sequence[tuple[str, str]]) -> CorpusRow:
-    return CorpusRow(title=sentences[0][0], text=" ".join(text for _, text in sentences))
+    known = {_letters(passage.text) for passage in passages}
+    found = []
+    for document in documents(sources) if sources else ():
+        if isinstance(document, BrokenDocument):
+            raise DataError(f"{document.source} can't be read: {document.reason}")
+        for passage in chunk(document, words=words):
+            letters = _letters(passage.text)
+            if letters not in known:
+                known.add(letters)
+                found.append(passage)
+    return found
 
 
 BLOCK = 512

@@ -12,7 +12,8 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from proxy.__main__ import CheckerChoice
+from proxy import __main__ as command_line
+from proxy import types
 from proxy.checkers import nli_sizes
 from proxy.cli.compose import use_runtime
 from proxy.cli.compose_checkers import load_checkers
@@ -20,7 +21,7 @@ from proxy.cli.serve import plans
 from proxy.config.checker_settings import Checker as CheckerSettings
 from proxy.config.checker_settings import CheckerName
 from proxy.config.load import validate
-from proxy.config.settings import Runtime
+from proxy.config.settings import KeyScope, Runtime
 from proxy.errors import ConfigError
 from proxy.model_files import device
 from proxy.types import Chat, Draft, Pair, Reply, Usage, Verdict
@@ -51,8 +52,10 @@ class Factual:
         raise NotImplementedError
 
 
-def test_the_command_line_names_the_same_checkers() -> None:
-    assert tuple(map(str, CheckerChoice)) == get_args(CheckerName)
+def test_the_command_line_has_the_choices_of_the_settings() -> None:
+    assert get_args(command_line.CheckerName) == get_args(CheckerName)
+    assert get_args(command_line.DenseChoice) == get_args(types.DenseChoice)
+    assert tuple(map(str, command_line.ScopeChoice)) == get_args(KeyScope)
 
 
 def test_one_setting_decides_how_many_threads_compute() -> None:

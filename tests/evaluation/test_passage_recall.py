@@ -15,12 +15,12 @@ from evaluation.wikiretr.passage_recall import (
     BLOCK,
     Places,
     RememberingEncoder,
-    make_distractors,
+    read_beside,
     read_passages,
     recall_figures,
     vectors_of,
 )
-from proxy.errors import BrokenIndexError
+from proxy.errors import BrokenIndexError, SourceError
 from proxy.types import Passage
 from tests.encoders import HashingEncoder
 from tests.evaluation.files import town_passages, write_lines
@@ -47,6 +47,14 @@ def claims(tmp_path: Path) -> Path:
     return _write(tmp_path / "claims.json", made)
 
 
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """A text of two passages, one that the corpus has too, and one twice."""
+    text = " ".join(f"Moss {n} has no roots and dries for {n} years without dying." for n in range(8))
+    rows = [{"title": "Moss", "text": text}, town_passages()[1], {"title": "Moss", "text": text}]
+    return write_lines(tmp_path / "beside.jsonl", rows)
+
+
 def _write(path: Path, content: object) -> Path:
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
@@ -61,7 +69,7 @@ def test_passages_are_found_by_words_alone_without_encoding(
     corpus: Path, claims: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (found,) = _run(capsys, "--corpus", corpus, "--claims", claims, "--retrievers", "lexical")
-    assert (found["file"], found["n"], found["passages"], found["distractors"]) == (str(claims), 20, 60, 0)
+    assert (found["file"], found["n"], found["passages"], found["beside"]) == (str(claims), 20, 60, 0)
     lexical = found["retrievers"]["lexical"]
     assert lexical["recall@1"] == lexical["precision@1"] == 1.0
     assert lexical["precision@5"] == 0.2
@@ -69,10 +77,10 @@ def test_passages_are_found_by_words_alone_without_encoding(
 
 
 def test_every_retriever_is_measured_with_and_without_its_threshold(
-    corpus: Path, claims: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    corpus: Path, claims: Path, beside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "vectors"
-    options = ["--corpus", corpus, "--claims", claims, "--distractors", 30, "--vectors", kept, "--limit", 4]
+    options = ["--corpus", corpus, "--claims", claims, "--beside", beside, "--vectors", kept, "--limit", 4]
     (found,) = _run(capsys, *options)
     retrievers = found["retrievers"]
     assert [name.partition(",")[0] for name in retrievers] == [
@@ -82,7 +90,7 @@ def test_every_retriever_is_measured_with_and_without_its_threshold(
         "hybrid",
         "hybrid",
     ]
-    assert (found["n"], found["distractors"]) == (4, 30)
+    assert (found["n"], found["beside"]) == (4, 1)
     assert retrievers["hybrid"]["recall@10"] == 1.0
     dropping = next(
         recall_figures for name, recall_figures in retrievers.items() if name.startswith("hybrid, threshold")
@@ -93,12 +101,12 @@ def test_every_retriever_is_measured_with_and_without_its_threshold(
 
 
 def test_the_table_says_what_was_searched(
-    corpus: Path, claims: Path, capsys: pytest.CaptureFixture[str]
+    corpus: Path, claims: Path, beside: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["wikiretr", "--resamples", "5", "--corpus", str(corpus), "--claims", str(claims)]
-    assert main([*command, "--retrievers", "lexical", "--distractors", "7"]) == 0
+    assert main([*command, "--retrievers", "lexical", "--beside", str(beside)]) == 0
     printed = capsys.readouterr().out
-    assert "20 claims, 60 passages and 7 distractors." in printed
+    assert "20 claims, 60 passages and 1 beside them." in printed
     assert "| lexical | 1.000" in printed
     assert "could not be read" in printed
 
@@ -127,21 +135,21 @@ def test_a_claim_whose_passage_is_not_in_the_corpus_is_named(
     assert "claim 2 is not in the corpus" in capsys.readouterr().err
 
 
-def test_distractors_hold_no_sentence_that_a_claim_was_made_of(corpus: Path) -> None:
+def test_what_is_searched_beside_the_corpus_is_cut_and_has_no_text_of_it(corpus: Path, beside: Path) -> None:
     passages = read_passages(corpus)
-    sought = set(range(0, 60, 2))
-    distractors = make_distractors(passages, sought, 200)
-    assert len({one.id for one in distractors}) == len({one.text for one in distractors}) == 200
-    secret = [sentence for row in sought for sentence in passages[row].text.split(". ") if len(sentence) > 30]
-    assert not any(sentence.rstrip(".") in one.text for one in distractors for sentence in secret)
-    assert make_distractors(passages, sought, 50) == distractors[:50]
-    assert make_distractors(passages, sought, 0) == []
+    found = read_beside([str(beside)], passages, 50)
+    assert [one.title for one in found] == ["Moss", "Moss"]
+    assert [one.text[:6] for one in found] == ["Moss 0", "Moss 4"]
+    assert found[1].text.endswith("Moss 7 has no roots and dries for 7 years without dying.")
+    assert read_beside([], passages, 20) == []
 
 
-def test_more_distractors_than_sentences_allow_is_an_error(corpus: Path) -> None:
-    passages = read_passages(corpus)[:2]
-    with pytest.raises(DataError, match=r"3 sentences outside .* too few for 100 distractors"):
-        make_distractors(passages, {0}, 100)
+def test_sources_that_cannot_be_read_are_named(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.jsonl").write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match=r"broken\.jsonl.* can't be read"):
+        read_beside([str(tmp_path / "broken.jsonl")], read_passages(corpus), 20)
+    with pytest.raises(SourceError, match="absent"):
+        read_beside([str(tmp_path / "absent")], read_passages(corpus), 20)
 
 
 def test_recall_and_precision_are_counted_by_place() -> None:
