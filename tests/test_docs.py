@@ -99,10 +99,11 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, example_index: Path) -> Path:
-    """As a user's folder after `vouch index examples/corpus --out index`."""
+    """As a user's folder after `vouch index examples/corpus --out index`; `built` is to be indexed again."""
     path = tmp_path_factory.mktemp("user")
     (path / "examples").symlink_to(ROOT / "examples")
-    shutil.copytree(example_index, path / "index")
+    for name in ("index", "built"):
+        shutil.copytree(example_index, path / name)
     return path
 
 

@@ -36,6 +36,8 @@ _ALLOWED, _ALLOWED_EACH, _MOST_ALLOWED = 200_000, 40, 1_000_000
 """What may be read, in code points: at the start, per code point written, and at most in store."""
 _COST_OF_A_READING, _COST_OF_A_CLAIM = 100, 20
 """In code points as well: a text of very short sentences takes longer to read than its length says."""
+_LONG_CODE = 65536
+"""Code points from which lines of code are settled many at once: a 64th of the text, which is copied then."""
 _MOST_SUFFIXES = 60
 """A text that more could follow than these is settled when it ends: each is read with the whole text."""
 _READINGS = 12
@@ -80,16 +82,31 @@ class Incremental:
         self._enough = 0
         self._allowed = _ALLOWED
 
-    def feed(self, piece: str) -> Settled:
-        """What is settled after one more piece of the raw text. It extends what was settled before."""
+    @property
+    def settled(self) -> Settled:
+        """What is settled so far. It only ever grows."""
+        return self._settled
+
+    def add(self, piece: str) -> bool:
+        """Takes one more piece of the raw text. Returns whether a `look` at it may settle more.
+
+        Quick, however long the text is: call it where `look` would hold up others.
+        """
         self._pieces.append(piece)
         self._unread.append(piece)
         self._fed += len(piece)
         self._allowed = min(self._allowed + _ALLOWED_EACH * len(piece), _MOST_ALLOWED)
-        if self._fence is not None:
-            self._through_code(piece)
-        elif self._watch.due(piece, wanting=self._wanting):
-            self._look()
+        due = (
+            self._watch.due(piece, wanting=self._wanting)
+            if self._fence is None
+            else self._through_code(piece)
+        )
+        return due and self._allowed >= 0 and self._fed >= self._enough
+
+    def feed(self, piece: str) -> Settled:
+        """What is settled after one more piece: `add`, and `look` where that may settle more."""
+        if self.add(piece):
+            self.look()
         return self._settled
 
     def end(self) -> Settled:
@@ -116,10 +133,8 @@ class Incremental:
         self._allowed -= len(raw) + _COST_OF_A_READING + _COST_OF_A_CLAIM * len(claims)
         return text, claims
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Reads the window up to its last whole word with all continuations, and keeps what they agree on."""
-        if self._allowed < 0 or self._fed < self._enough:
-            return
         fresh = "".join(self._unread)
         self._unread = []
         awaited, before = self._awaited, self._window.raw
@@ -205,20 +220,22 @@ class Incremental:
         self._unread = [rest]
         return True
 
-    def _through_code(self, piece: str) -> None:
-        """Settles lines of code as they come, up to the closing fence."""
-        if "\n" not in piece or self._fence is None:
-            return
+    def _through_code(self, piece: str) -> bool:
+        """Settles lines of code as they come, up to the closing fence. Returns whether to `look` after it."""
+        done = len(self._settled.text)
+        if "\n" not in piece or self._fence is None or (done > _LONG_CODE and self._fed < self._enough):
+            return False
         *lines, rest = "".join(self._unread).split("\n")
         closing = next((index for index, line in enumerate(lines) if ends(line, self._fence)), len(lines))
         code = "".join(f"{line}\n" for line in lines[:closing])
         self._settled = replace(self._settled, text=self._settled.text + code)
         self._window = replace(self._window, shift=self._window.shift + len(code))
         self._unread = ["\n".join([*lines[closing:], rest])]
-        if closing < len(lines):
-            self._fence = None
-            if self._watch.due(self._unread[0], wanting=False):
-                self._look()
+        if closing == len(lines):
+            self._enough = self._fed + done // 64
+            return False
+        self._fence, self._enough = None, 0
+        return self._watch.due(self._unread[0], wanting=False)
 
 
 def _extended(settled: Settled, text: str, claims: tuple[Claim, ...]) -> bool:

@@ -57,15 +57,21 @@ class _Choice:
     look_at: int = 0
     """The length from which held text is looked at again."""
 
-    def feed(self, piece: str) -> Settled:
-        """Takes one more piece. Returns what is settled so far."""
+    def add(self, piece: str) -> bool:
+        """Takes one more piece. Returns whether a `look` may settle more; what is not due costs no thread."""
         if self.held is None:
-            return self.reading.feed(piece)
+            return self.reading.add(piece)
         self.held += piece
-        if len(self.held) < self.look_at:
-            return Settled()
+        return len(self.held) >= self.look_at
+
+    def look(self) -> None:
+        """Reads what was taken. Takes as long as the text is."""
+        if self.held is None:
+            self.reading.look()
+            return
         self.look_at = len(self.held) + len(self.held) // 4
-        return Settled() if may_become_json(self.held) else self._release()
+        if not may_become_json(self.held):
+            self._release()
 
     def end(self) -> Settled:
         """Settles the rest. JSON stays held: it has to be checked as a whole."""
@@ -75,9 +81,9 @@ class _Choice:
             self._release()
         return self.reading.end()
 
-    def _release(self) -> Settled:
+    def _release(self) -> None:
         held, self.held = self.held or "", None
-        return self.reading.feed(held)
+        self.reading.feed(held)
 
     @property
     def text(self) -> str:
@@ -200,7 +206,8 @@ class IncrementalVerifier:
         await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
 
     async def _take(self, chunk: ReplyChunk | None) -> Sequence[ChoiceDelta]:
-        """Takes one more chunk, or None for the end. Parsing runs in a thread, since it can take long."""
+        """Takes one more chunk, or None for the end. Reading runs in a thread, since it can take long; most
+        chunks end no sentence, and are only kept."""
         if chunk is None:
             for choice in self._choices.values():
                 self._check(choice, await asyncio.to_thread(choice.end))
@@ -209,7 +216,9 @@ class IncrementalVerifier:
         for delta in chunk.deltas:
             if delta.content:
                 choice = self._choice(delta.index)
-                self._check(choice, await asyncio.to_thread(choice.feed, delta.content))
+                if choice.add(delta.content):
+                    await asyncio.to_thread(choice.look)
+                self._check(choice, choice.reading.settled)
         return [delta for delta in chunk.deltas if delta.content or delta.fields]
 
     def _choice(self, index: int) -> _Choice:

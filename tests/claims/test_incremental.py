@@ -257,6 +257,29 @@ def test_code_streams_by_the_line_and_is_not_read_again() -> None:
     assert len(seen) <= first + 40
 
 
+def test_much_code_leaves_many_lines_at_once_and_whole() -> None:
+    """Each time that a line leaves, the text before it is copied."""
+    reading, lengths = Incremental(read), set()
+    code = "".join(f"x = [{line}]  # It is. So\n" for line in range(40_000))
+    for piece in pieces("Here it is:\n\n```py\n" + code + "```\nIt is so. And that is all.", of_size(25)):
+        lengths.add(len(reading.feed(piece).text))
+    assert max(lengths) > 0.98 * len(code) > 900_000
+    assert sum(lengths) < 100 * len(code) + sum(range(0, 66_000, 25))
+    assert reading.end().text.endswith(code + "```\nIt is so. And that is all.")
+
+
+def test_most_pieces_are_only_kept() -> None:
+    """A look may take long, and is then taken in a thread."""
+    reading, looks = Incremental(read), 0
+    words = pieces("The tower of iron is old, and it stands near the river Seine in Paris. " * 50, of_size(5))
+    for word in words:
+        if reading.add(word):
+            looks += 1
+            reading.look()
+    assert 49 <= looks <= 110
+    assert len(reading.settled.claims) == 49
+
+
 @pytest.mark.parametrize(
     "text",
     [

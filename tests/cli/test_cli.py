@@ -33,7 +33,7 @@ def vouch(*arguments: str, folder: Path, stdin: str = "", **environ: str) -> sub
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**env, "COLUMNS": "160", "NO_COLOR": "1", **environ},
+        env={**env, "COLUMNS": "160", "NO_COLOR": "1", "VOUCH_CHECKER__NLI__SIZE": "small", **environ},
         timeout=100,
     )
 

@@ -111,8 +111,9 @@ def test_more_passages_bear_more_segments_out(data: Path, capsys: pytest.Capture
 
 
 def test_the_table_shows_both_levels_the_baselines_and_the_paper(
-    data: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("VOUCH_CHECKER__NLI__SIZE")
     assert main(["felm", "--data", str(data), *QUICK, "--k", "2", "--threshold", "--how", "joined"]) == 0
     printed = capsys.readouterr().out
     assert "2 answers, 4 segments, 1 of them nonfactual" in printed

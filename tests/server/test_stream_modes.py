@@ -61,7 +61,7 @@ def test_a_sentence_leaves_while_the_next_is_written(base_url: str, upstream: Up
     for chunk in chunks_of(base_url, max_rounds=0):
         seen += [(time.perf_counter(), text) for text in pieces([chunk])]
     assert seen[0][1].startswith(f"{TRUE}[1]")
-    assert len(seen) > 2  # where the machine is busy, two sentences may leave together
+    assert UNKNOWN not in seen[0][1]  # the others may leave together, where the machine is slow
     assert seen[-1][0] - seen[0][0] > 0.5
 
 
