@@ -17,9 +17,10 @@ from transformers import BertTokenizerFast
 
 from proxy.checkers.nli import NLIChecker, load
 from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_base
-from proxy.checkers.nli.packed import PACKED, packed, read_packed
+from proxy.checkers.nli.packed import PACKED, PackedEmbedding, packed, read_packed
 from proxy.checkers.nli.reader import CLAIM_TOKENS, MOST_PIECES, ClaimTooLongError, Reader
 from proxy.checkers.nli.weights import Loaded
+from proxy.checkers.nli_sizes import packaged
 from proxy.errors import ConfigError
 from proxy.types import Page, Pair, Verdict
 from tests.tiny_models import tiny_encoder
@@ -237,6 +238,15 @@ def test_packed_weights_are_read_back_within_half_a_step(tmp_path: Path) -> None
     save_file(packed("layer.weight", nibbles, scales), tmp_path / PACKED)
     wanted = (numbers.view(4, 2, 32) - 8) * scales.float()[..., None]
     assert torch.equal(dict(read_packed(tmp_path / PACKED))["layer.weight"], wanted.view(4, 64))
+    assert dict(read_packed(tmp_path / PACKED, but="layer.weight")) == {}
+
+
+def test_a_packed_vocabulary_gives_the_vectors_that_reading_it_gives() -> None:
+    file, name = packaged("small") / "base_model" / PACKED, "embeddings.word_embeddings.weight"
+    ids = torch.tensor([[0, 5, 999], [20_000, 5, 1]])
+    for kind in (torch.float32, torch.bfloat16):
+        looked_up = PackedEmbedding(file, name, kind)(ids)
+        assert torch.equal(looked_up, dict(read_packed(file))[name].to(kind)[ids])
 
 
 def test_padding_changes_no_logits(loaded: Loaded) -> None:

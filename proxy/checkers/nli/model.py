@@ -17,7 +17,7 @@ from torch.nn import functional
 from transformers import AutoConfig, AutoModel
 from transformers.initialization import no_init_weights
 
-from proxy.checkers.nli.packed import PACKED, read_packed
+from proxy.checkers.nli.packed import PACKED, PackedEmbedding, read_packed
 from proxy.types import NLILabel
 
 LABELS: tuple[NLILabel, ...] = ("entailment", "contradiction", "neutral")
@@ -26,6 +26,7 @@ LORA_DOWN, LORA_UP = ".lora_down", ".lora_up"
 """Suffixes of an adapter's tensors: a layer's weight is W + up @ down (Hu et al. 2021)."""
 _MASKED = -1e4
 _WEIGHTS = "model.safetensors"
+_VOCABULARY = "embeddings.word_embeddings.weight"
 _STEP = 8
 """Batches are padded to multiples of so many tokens: oneDNN compiles anew for each shape."""
 
@@ -154,7 +155,7 @@ def load_base(folder: Path, hidden: int) -> NLIModel:
 
 def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype: torch.dtype) -> NLIModel:
     """A model to serve: the encoder of a folder with an adapter's low-rank changes to its layers, in `dtype`,
-    and the adapter's head.
+    and the adapter's head. A packed vocabulary stays packed.
 
     The changes are made in float32, one tensor at a time, so that there is never a whole model of that size
     in memory. Raises as `load_base` does, and `KeyError` or `RuntimeError` for an adapter that fits no layer.
@@ -162,6 +163,8 @@ def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     with no_init_weights():
         encoder = AutoModel.from_config(config, add_pooling_layer=False, dtype=dtype)
+    if (folder / PACKED).exists():
+        encoder.set_input_embeddings(PackedEmbedding(folder / PACKED, _VOCABULARY, dtype))
     model = NLIModel(encoder.eval(), config.hidden_size, hidden)
     left, changes = dict(model.named_parameters()), dict(adapter)
     with torch.no_grad():
@@ -182,7 +185,7 @@ def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype
 def _tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
     """The encoder's weights by name, one after the other."""
     if (folder / PACKED).exists():
-        yield from read_packed(folder / PACKED)
+        yield from read_packed(folder / PACKED, but=_VOCABULARY)
     elif (folder / _WEIGHTS).exists():
         with safe_open(folder / _WEIGHTS, "pt") as file:
             names = list(file.keys())

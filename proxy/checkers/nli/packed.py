@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -22,23 +23,44 @@ def packed(name: str, nibbles: Tensor, scales: Tensor) -> dict[str, Tensor]:
     return {f"{name}{_NIBBLES}": nibbles, f"{name}{_SCALES}": scales}
 
 
-def read_packed(file: Path) -> Iterator[tuple[str, Tensor]]:
-    """The names and weights of a file, in float32: a weight is (nibble - 8) times its block's scale.
+class PackedEmbedding(torch.nn.Module):
+    """A table of vectors that stays packed: each is unpacked when it is looked up, as `read_packed` does.
+
+    A multilingual vocabulary is most of a small model's memory, and a text has few of its rows.
+    """
+
+    def __init__(self, file: Path, name: str, dtype: torch.dtype) -> None:
+        """Raises as `read_packed` does."""
+        super().__init__()
+        with safe_open(file, "pt") as tensors:
+            self._nibbles = tensors.get_tensor(f"{name}{_NIBBLES}").clone()
+            self._scales = tensors.get_tensor(f"{name}{_SCALES}").clone()
+        self._dtype = dtype
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """The vectors of ids of any shape, which is followed by their dimension."""
+        rows = ids.flatten()
+        vectors = _unpacked(self._nibbles[rows], self._scales[rows])
+        return vectors.view(*ids.shape, vectors.shape[-1]).to(self._dtype)
+
+
+def read_packed(file: Path, but: str = "") -> Iterator[tuple[str, Tensor]]:
+    """The names and weights of a file, in float32: a weight is (nibble - 8) times its block's scale. The one
+    named `but` is left out.
 
     The low nibbles of a block's 16 bytes are its first 16 weights. Raises `OSError`, `SafetensorError` where
     the file can't be read, `KeyError`, `RuntimeError` where it is no such file.
     """
     tensors = load_file(file)
-    for name in tensors:
-        if not name.endswith(_SCALES):
-            yield name.removesuffix(_NIBBLES), _unpacked(tensors, name)
+    for key, tensor in tensors.items():
+        name = key.removesuffix(_NIBBLES)
+        if key.endswith(_SCALES) or name == but:
+            continue
+        yield name, _unpacked(tensor, tensors[f"{name}{_SCALES}"]) if name != key else tensor.float()
 
 
-def _unpacked(tensors: Mapping[str, Tensor], name: str) -> Tensor:
-    if not name.endswith(_NIBBLES):
-        return tensors[name].float()
-    rows, half = tensors[name].shape
-    pairs = tensors[name].view(rows, half * 2 // BLOCK, BLOCK // 2)
+def _unpacked(nibbles: Tensor, scales: Tensor) -> Tensor:
+    rows, half = nibbles.shape
+    pairs = nibbles.view(rows, half * 2 // BLOCK, BLOCK // 2)
     numbers = torch.cat([pairs & 15, pairs >> 4], -1).float() - _ZERO
-    scales = tensors[f"{name.removesuffix(_NIBBLES)}{_SCALES}"].float()
-    return (numbers * scales[..., None]).view(rows, half * 2)
+    return (numbers * scales.float()[..., None]).view(rows, half * 2)
