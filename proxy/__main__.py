@@ -18,6 +18,7 @@ from rich.markup import escape
 from proxy import __version__
 from proxy.errors import RequestError, VouchError
 
+# Those of the settings, which would take a second to import.
 CheckerName = Literal["nli", "llm", "cross_encoder", "repc", "cascade"]
 DenseChoice = Literal["auto", "exact", "ivf", "hnsw", "sq8", "fp16"]
 

@@ -135,17 +135,17 @@ def _retrieval(options: argparse.Namespace, settings: Settings) -> None:
     postings = postings_of(passages)
     searches = list(rankings(options.retrievers, postings, space))
     if options.store == "faiss":
-        _report(options, (corpus, beside), sought, searches)
+        _report(options, (len(corpus), len(beside)), sought, searches)
         return
     if space is None:
         raise ConfigError("--store milvus needs vectors: name another retriever than lexical.")
     with milvus_rankings(settings, options.retrievers, passages, postings, space) as in_milvus:
-        _report(options, (corpus, beside), sought, [*searches, *in_milvus], timed=True)
+        _report(options, (len(corpus), len(beside)), sought, [*searches, *in_milvus], timed=True)
 
 
 def _report(
     options: argparse.Namespace,
-    searched: tuple[Sequence[Passage], Sequence[Passage]],
+    sizes: tuple[int, int],
     sought: Sequence[Sought],
     searches: Sequence[tuple[str, Ranking]],
     *,
@@ -157,8 +157,8 @@ def _report(
             Searched(
                 file=targets.name,
                 n=len(targets.claims),
-                passages=len(searched[0]),
-                beside=len(searched[1]),
+                passages=sizes[0],
+                beside=sizes[1],
                 retrievers=tuple(
                     retriever_figures(
                         name,

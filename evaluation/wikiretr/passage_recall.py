@@ -148,7 +148,7 @@ def _letters(text: str) -> str:
 
 
 def read_beside(sources: Sequence[str], passages: Sequence[Passage], words: int) -> list[Passage]:
-    """The passages of other sources, cut as `vouch index` cuts them, to be searched beside the corpus's.
+    """The passages of other sources, cut as `vouch index` does for the packaged encoder, to be searched too.
 
     A text that a passage of the corpus has, or an earlier one, is left out: it would be as right.
 

@@ -247,6 +247,8 @@ def test_a_packed_vocabulary_gives_the_vectors_that_reading_it_gives() -> None:
     for kind in (torch.float32, torch.bfloat16):
         looked_up = PackedEmbedding(file, name, kind)(ids)
         assert torch.equal(looked_up, dict(read_packed(file))[name].to(kind)[ids])
+    elsewhere = PackedEmbedding(file, name, torch.float32).to("meta")
+    assert elsewhere(ids.to("meta")).device.type == "meta"
 
 
 def test_padding_changes_no_logits(loaded: Loaded) -> None:

@@ -29,18 +29,21 @@ class PackedEmbedding(torch.nn.Module):
     A multilingual vocabulary is most of a small model's memory, and a text has few of its rows.
     """
 
+    nibbles: Tensor
+    scales: Tensor
+
     def __init__(self, file: Path, name: str, dtype: torch.dtype) -> None:
         """Raises as `read_packed` does."""
         super().__init__()
         with safe_open(file, "pt") as tensors:
-            self._nibbles = tensors.get_tensor(f"{name}{_NIBBLES}").clone()
-            self._scales = tensors.get_tensor(f"{name}{_SCALES}").clone()
+            for part in (_NIBBLES, _SCALES):
+                self.register_buffer(part[1:], tensors.get_tensor(f"{name}{part}").clone(), persistent=False)
         self._dtype = dtype
 
     def forward(self, ids: Tensor) -> Tensor:
         """The vectors of ids of any shape, which is followed by their dimension."""
         rows = ids.flatten()
-        vectors = _unpacked(self._nibbles[rows], self._scales[rows])
+        vectors = _unpacked(self.nibbles[rows], self.scales[rows])
         return vectors.view(*ids.shape, vectors.shape[-1]).to(self._dtype)
 
 
