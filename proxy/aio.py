@@ -249,6 +249,12 @@ class Turns:
             finally:
                 self._rests_until[key] = time.monotonic() + min(self._most, turn.pause)
 
+    async def rest(self, seconds: float) -> None:
+        """Takes a turn to do nothing in, for so long. Without keys it does not wait."""
+        if ASKER.get().key:
+            async with self.taken():
+                await asyncio.sleep(min(self._most, seconds))
+
 
 class Gate:
     """`concurrency` places, `per_key` of them for one key that has no bound of its own (`Asker.most_places`),

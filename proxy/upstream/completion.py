@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 from proxy.aio import closing
-from proxy.errors import UpstreamProtocolError
+from proxy.errors import UpstreamError, UpstreamProtocolError
 from proxy.protocols import LLM
 from proxy.types import Chat, ChoiceDelta, Draft, Json, Reply, ReplyChunk, Usage
 
@@ -152,6 +152,47 @@ def _rewritten(choice: Json, rewrite: Callable[[str], str]) -> Json:
     if not isinstance(content, str):
         return choice
     return {**choice, "delta": {**choice["delta"], "content": rewrite(content)}}
+
+
+def coalesced(chunks: Iterator[Json]) -> Iterator[Json]:
+    """The same reply in fewer chunks: what only goes on with the text of the chunk before becomes part of it.
+
+    An error of `chunks` passes after what came before it.
+    """
+    held: list[Json] = []
+    frame: Json | None = None
+    texts: list[str] = []
+    try:
+        for chunk in chunks:
+            following, text = _without_text(chunk)
+            if frame is not None and following == frame:
+                texts.append(text)
+                continue
+            yield from (_with_text(each, texts) for each in held)
+            held, frame, texts = [chunk], following, [text]
+    except UpstreamError:
+        yield from (_with_text(each, texts) for each in held)
+        raise
+    yield from (_with_text(each, texts) for each in held)
+
+
+def _without_text(chunk: Json) -> tuple[Json | None, str]:
+    """What is left of a chunk without its text, and the text. None for a chunk that adds anything else."""
+    match chunk.get("choices"):
+        case [{"delta": {"content": str(text)} as delta} as choice] if choice.get("logprobs") is None:
+            if all(value is None or key in _WHOLE for key, value in delta.items() if key != "content"):
+                left = {**choice, "delta": {**delta, "content": None}}
+                # Some servers pad each chunk to a random length.
+                return {**chunk, "choices": left, "obfuscation": None}, text
+    return None, ""
+
+
+def _with_text(chunk: Json, texts: list[str]) -> Json:
+    """The chunk with these texts, the first of which it has."""
+    if len(texts) < 2:
+        return chunk
+    choice = chunk["choices"][0]
+    return {**chunk, "choices": [{**choice, "delta": {**choice["delta"], "content": "".join(texts)}}]}
 
 
 def content_chunk(text: str) -> ReplyChunk:

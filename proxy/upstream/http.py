@@ -15,7 +15,7 @@ from proxy.aio import Turns, closing
 from proxy.errors import ConfigError, NotFoundError, UpstreamError, UpstreamProtocolError
 from proxy.tracing import carried
 from proxy.types import Chat, Json, Reply, ReplyChunk
-from proxy.upstream.completion import as_chunk, most_choices, read_chunk, to_reply
+from proxy.upstream.completion import as_chunk, coalesced, most_choices, read_chunk, to_reply
 from proxy.upstream.endpoint import Endpoint, Forwarded
 from proxy.upstream.failures import from_answer, from_event, is_error, passed_on
 from proxy.upstream.safe_json import dumps, loads
@@ -37,6 +37,15 @@ LARGE_ANSWER = 1_000_000
 """A whole answer of more bytes is large: what it takes to read and parse it holds up all others."""
 _ANSWER_BYTES_A_SECOND = 4_000_000
 """How fast the large answers of one key are taken: about a fifth of what one core could parse."""
+
+_PIECE = 65_536
+"""Bytes of an answer that are read at once, at most."""
+_READ_EVERY = 0.01
+"""Seconds from one reading of a stream to the next. What comes meanwhile is read at once: a chunk costs the
+server more than its text, and text that comes faster than it can be seen need not leave word by word."""
+_STREAM_BYTES, _STREAM_BYTES_A_SECOND = 262_144, 524_288
+"""A stream that brings more than so many bytes at once, and then so many a second, is faster than any LLM:
+some 1,300 tokens, and 2,600 a second. What is over it, of all streams of a key, comes at that pace."""
 
 LINGER = 0.1
 """Seconds that a stream may take to end after `[DONE]`; then its connection is closed instead of reused."""
@@ -228,9 +237,14 @@ class HTTPUpstream:
 
     async def _chunks(self, response: aiohttp.ClientResponse, chat: Chat) -> AsyncIterator[Json]:
         chunks = Chunks(self._endpoint, chat.api_key, most_choices(chat.body))
-        deadline = self._deadline()
-        while not chunks.done and (piece := await self._piece(response, deadline)):
-            for chunk in chunks.feed(piece):
+        deadline, pace = self._deadline(), _Pace(self._turns)
+        while not chunks.done:
+            deadline += await pace.rest()
+            piece = await self._piece(response, deadline)
+            if not piece:
+                break
+            pace.count(len(piece))
+            for chunk in coalesced(chunks.feed(piece)):
                 yield chunk
                 # Comments and blank lines keep a connection open, but are no sign of a reply.
                 deadline = self._deadline()
@@ -285,10 +299,10 @@ class HTTPUpstream:
                 pass
 
     async def _piece(self, response: aiohttp.ClientResponse, deadline: float) -> bytes:
-        """The bytes that have come; empty at the end of the body."""
+        """The bytes that have come, `_PIECE` at most; empty at the end of the body."""
         with translated(self._endpoint, begun=True):
             async with asyncio.timeout_at(deadline):
-                return await response.content.readany()
+                return await response.content.read(_PIECE)
 
     def _deadline(self) -> float:
         return asyncio.get_running_loop().time() + self._endpoint.timeout
@@ -297,6 +311,31 @@ class HTTPUpstream:
         if self._session is None:
             self._session = new_session()
         return self._session
+
+
+class _Pace:
+    """How fast one stream is read. Use it from the first reading on."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self._now = asyncio.get_running_loop().time
+        self._read = self._now() - _READ_EVERY
+        self._size = 0
+        self._left = float(_STREAM_BYTES)
+
+    def count(self, size: int) -> None:
+        """Notes a reading of so many bytes."""
+        before, self._read, self._size = self._read, self._now(), size
+        gained = (self._read - before) * _STREAM_BYTES_A_SECOND
+        self._left = min(self._left + gained, _STREAM_BYTES) - size
+
+    async def rest(self) -> float:
+        """Waits until the stream may be read again. Returns for how many seconds."""
+        begun = self._now()
+        if self._left < 0:
+            await self._turns.rest(self._size / _STREAM_BYTES_A_SECOND)
+        await asyncio.sleep(self._read + _READ_EVERY - self._now())
+        return self._now() - begun
 
 
 def _forwarded(

@@ -91,6 +91,14 @@ def test_of_long_evidence_the_sentences_that_cover_the_claim_are_read(base: Path
     assert all(len(window.tokens.evidence) <= 32 for window in windows)
 
 
+def test_the_manifest_says_how_many_windows_are_read(base: Path, tmp_path: Path) -> None:
+    filler = " ".join("the queen said nothing of the river." for _ in range(40))
+    evidence = f"{filler} the king built a castle. {filler}"
+    for most in (1, 3):
+        reader = load(make_weights(tmp_path / str(most), base, most_windows=most)).reader
+        assert len(reader.read(Pair("the king said nothing of the river", evidence))) == most
+
+
 def test_the_context_is_read_before_the_claim_and_is_not_judged(base: Path) -> None:
     (window,) = Reader(base, 64).read(Pair("it is tall", TOWER, context="the tower is old"))
     tokenizer = BertTokenizerFast.from_pretrained(base)

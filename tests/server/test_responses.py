@@ -484,7 +484,7 @@ def test_a_raw_model_answers_unchecked(client: OpenAI, base_url: str, upstream: 
             }
         ],
     }
-    upstream.enqueue(Reply(search), FALSE)
+    upstream.enqueue(Reply(search), Reply(FALSE, size=30, pace=0.05))
     response = respond(client, model="test-raw")
     assert (response.output_text, response.model) == (FALSE, "test-raw")
     assert [one.url for one in part_of(response).annotations] == ["u"]

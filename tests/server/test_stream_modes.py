@@ -92,10 +92,10 @@ def test_every_mode_says_the_same_in_the_end(
 
 def test_passthrough_shows_all_at_once_and_tells_at_the_end(base_url: str, upstream: Upstream) -> None:
     draft = f"{TRUE}[9] {UNKNOWN} And x = a[1]."
-    upstream.enqueue(Reply(draft, size=5))
+    upstream.enqueue(Reply(draft, size=20, pace=0.05))
     chunks = list(chunks_of(base_url, stream_mode="passthrough"))
     assert "".join(pieces(chunks)) == draft
-    assert len(pieces(chunks)) > 20
+    assert len(pieces(chunks)) > 5
     last = finish(chunks)
     assert [claim["verdict"] for claim in last["verification"]["claims"]][:2] == ["supported", "unsupported"]
     for claim in last["verification"]["claims"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proxy.errors import UpstreamProtocolError
 from proxy.types import Json, Reply, ReplyChunk, Usage
-from proxy.upstream.completion import collect, read_chunk
+from proxy.upstream.completion import coalesced, collect, read_chunk
 from tests.scripted_upstream import Reply as Scripted
 from tests.scripted_upstream import tool_calls
 
@@ -20,6 +20,20 @@ BODY = {
     "messages": [{"role": "user", "content": "hi"}],
     "stream_options": {"include_usage": True},
 }
+
+
+DELTAS: list[Json] = [
+    *({"content": text} for text in ("a", "b", "世界", "")),
+    {"content": "x", "role": "assistant"},
+    {"content": "x", "reasoning": None},
+    {"content": "x", "reasoning": "hm"},
+    {"content": None},
+    {"reasoning": "hm"},
+    {"tool_calls": [{"index": 0, "function": {"arguments": "1"}}]},
+    {"content": [{"type": "text", "text": "y"}]},
+    {},
+]
+EXTRA: list[Json] = [{}, {"x": [1]}, {"x": [2]}, {"usage": {"completion_tokens": 3}}]
 
 
 async def added(chunks: Iterable[Json], max_size: int = 1_000_000) -> Reply:
@@ -124,6 +138,47 @@ async def test_chunks_are_left_as_they_were() -> None:
     before = repr(chunks)
     await added(chunks)
     assert repr(chunks) == before
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from(DELTAS), max_size=12), st.sampled_from(EXTRA), st.sampled_from(EXTRA))
+async def test_fewer_chunks_add_up_to_the_same(given: list[Json], first: Json, then: Json) -> None:
+    chunks = [{**chunk, **first} for chunk in deltas({"role": "assistant"}, *given)]
+    chunks += [{**chunk, **then} for chunk in deltas(*given)]
+    scripted = list(Scripted("Some text.", "And more.", size=3, logprobs=len(given) % 2 == 0).chunks(BODY))
+    for every in (chunks, [*chunks, *scripted]):
+        before = repr(every)
+        assert (await added(coalesced(iter(every)))).raw == (await added(every)).raw
+        assert repr(every) == before
+
+
+def test_text_alone_goes_into_one_chunk() -> None:
+    padded = [
+        {**chunk, "obfuscation": "x" * number} for number, chunk in enumerate(deltas(*[{"content": "a"}] * 9))
+    ]
+    others = deltas({"content": "b", "role": "assistant"}, {"content": "c", "role": "assistant"})
+    contents = [read_chunk(chunk).deltas[0].content for chunk in coalesced(iter([*padded, *others]))]
+    assert contents == ["a" * 9, "bc"]
+
+
+def test_two_choices_are_not_mixed_and_log_probabilities_stay_apart() -> None:
+    first, second = deltas({"content": "a"}, {"content": "a"})
+    second["choices"][0]["index"] = 1
+    sure = deltas({"content": "a"})[0]
+    sure["choices"][0]["logprobs"] = {"content": [{"token": "a"}]}
+    chunks = [first, second, first, sure, sure]
+    assert list(coalesced(iter(chunks))) == chunks
+
+
+def test_what_came_before_an_error_comes() -> None:
+    def broken() -> Iterator[Json]:
+        yield from deltas({"content": "a"}, {"content": "b"})
+        raise UpstreamProtocolError("broken")
+
+    chunks = coalesced(broken())
+    assert read_chunk(next(chunks)).deltas[0].content == "ab"
+    with pytest.raises(UpstreamProtocolError):
+        next(chunks)
 
 
 async def test_head_and_usage() -> None:

@@ -19,7 +19,7 @@ from proxy.errors import (
 from proxy.types import Json, Usage
 from proxy.upstream.completion import collect
 from proxy.upstream.endpoint import Endpoint
-from proxy.upstream.http import LARGE_ANSWER, HTTPUpstream
+from proxy.upstream.http import _PIECE, _STREAM_BYTES, _STREAM_BYTES_A_SECOND, LARGE_ANSWER, HTTPUpstream
 from tests.scripted_upstream import Hang, Raw, Reply, Status, Upstream, tool_calls
 from tests.upstream.asking import KEY, chat
 
@@ -122,13 +122,28 @@ async def test_a_stream_without_done_is_whole_when_finished(http: HTTPUpstream, 
 
 async def test_the_time_that_the_reader_takes_does_not_count(endpoint: Endpoint, upstream: Upstream) -> None:
     llm = HTTPUpstream(replace(endpoint, timeout=0.3))
-    upstream.enqueue(Reply("abcd", size=1))
+    upstream.enqueue(Reply("aa", "bb", size=1))
     count = 0
     async for _ in llm.stream(chat()):
         count += 1
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.1)
     await llm.close()
-    assert count == 7
+    assert count >= 4
+
+
+async def test_text_that_comes_faster_than_it_can_be_seen_comes_in_few_chunks(
+    http: HTTPUpstream, upstream: Upstream
+) -> None:
+    upstream.enqueue(Reply("word " * 4000, size=5))
+    chunks = [chunk async for chunk in http.stream(chat())]
+    assert "".join(delta.content for chunk in chunks for delta in chunk.deltas) == "word " * 4000
+    assert len(chunks) < 800
+
+
+async def test_text_that_comes_slowly_comes_as_it_was_written(http: HTTPUpstream, upstream: Upstream) -> None:
+    upstream.enqueue(Reply("abcd", size=1, pace=0.05))
+    contents = [delta.content async for chunk in http.stream(chat()) for delta in chunk.deltas]
+    assert [content for content in contents if content] == [*"abcd"]
 
 
 async def test_cancelling_a_call_hangs_up_at_once(http: HTTPUpstream, upstream: Upstream) -> None:
@@ -237,6 +252,25 @@ async def test_a_proxy_of_the_environment_is_used(
     assert (await llm.complete(chat())).drafts[0].text == "Echo: Hi"
     await llm.close()
     assert upstream.requests[0].headers["host"] == "somewhere.invalid"
+
+
+async def test_a_stream_that_is_faster_than_any_llm_has_the_pace_of_its_key(
+    http: HTTPUpstream, upstream: Upstream
+) -> None:
+    """What it takes to parse its chunks holds up all others."""
+    text = "word " * 160_000
+
+    async def asked(key: str, text: str = text) -> float:
+        ASKER.set(Asker(key))
+        upstream.enqueue(Reply(text, size=2_000))
+        begun = time.monotonic()
+        assert (await collect(http.stream(chat()))).drafts[0].text == text
+        return time.monotonic() - begun
+
+    short, paced, free = await asyncio.gather(asked("b", "word"), asked("a"), asked(""))
+    assert paced > (len(text) - _STREAM_BYTES - _PIECE) / _STREAM_BYTES_A_SECOND
+    assert free < paced
+    assert short < paced
 
 
 async def test_large_answers_of_a_key_are_taken_one_by_one_with_pauses(
