@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import yaml
 
 from proxy.config.load import validate
 from proxy.openai_api.options import RequestOptions
+from tests import warm
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -137,7 +139,10 @@ def test_a_page_works_from_top_to_bottom(page: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize("line", commands())
 def test_commands_work_as_they_are_shown(line: str, folder: Path) -> None:
-    done = run(line.replace("--out index", "--out built"), folder)
+    words = shlex.split(line.replace("--out index", "--out built"))
+    command = words.index("vouch")
+    env = environment(**dict(word.split("=", 1) for word in words[:command]))
+    done = warm.run("proxy", *words[command + 1 :], folder=folder, env=env)
     assert done.returncode == 0, done.stderr
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.scale import Synthetic
+from tests import warm
 
 ROOT = Path(__file__).parent.parent
 
@@ -20,8 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def scale(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchmarks.scale", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+    return warm.run("benchmarks.scale", *arguments, folder=ROOT, env=os.environ)
 
 
 @pytest.mark.timeout(300)

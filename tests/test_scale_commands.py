@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from benchmarks import kills, scale_build, scale_chat
+from tests import warm
 
 ROOT = Path(__file__).parent.parent
 
@@ -20,8 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+    return warm.run(f"benchmarks.{module}", *arguments, folder=ROOT, env=os.environ)
 
 
 @pytest.mark.timeout(300)

@@ -19,6 +19,7 @@ import httpx
 import pytest
 import yaml
 
+from tests import warm
 from tests.server.facts import FALSE, TRUE, TRUE_ZH
 
 COMMANDS = ["serve", "index", "watch", "check", "demo", "open", "config"]
@@ -27,15 +28,8 @@ VOUCH = [sys.executable, "-m", "proxy"]
 
 def vouch(*arguments: str, folder: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
     env = {key: value for key, value in os.environ.items() if key != "OPENAI_API_KEY"}
-    return subprocess.run(
-        [*VOUCH, *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**env, "COLUMNS": "160", "NO_COLOR": "1", "VOUCH_CHECKER__NLI__SIZE": "small", **environ},
-        timeout=100,
-    )
+    env |= {"COLUMNS": "160", "NO_COLOR": "1", "VOUCH_CHECKER__NLI__SIZE": "small", **environ}
+    return warm.run("proxy", *arguments, folder=folder, env=env, stdin=stdin, timeout=100)
 
 
 def on_a_terminal(*arguments: str, folder: Path) -> str:

@@ -17,6 +17,7 @@ import pytest
 from evaluation.__main__ import main
 from evaluation.checkers.overlap import bigram_overlap, least_decisive
 from proxy.types import Pair
+from tests import warm
 from tests.behaviours import Hang, Reply, Status
 from tests.evaluation.files import judge_config, town_rows, write_lines
 from tests.scripted_upstream import Upstream
@@ -42,13 +43,8 @@ def lines(text: str) -> list[dict[str, Any]]:
 
 def test_it_prints_one_json_line_per_file_and_nothing_else(rows: Path, tmp_path: Path) -> None:
     three = write_lines(tmp_path / "three.jsonl", town_rows("contradicted"))
-    done = subprocess.run(
-        [*COMMAND, "--checker", "builtin", "--data", str(rows), "--data", str(three), "--json"],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        cwd=ROOT,
-    )
+    arguments = ["--checker", "builtin", "--data", str(rows), "--data", str(three), "--json"]
+    done = warm.run("evaluation", "checkers", *QUICK, *arguments, folder=ROOT, env=os.environ)
     assert (done.returncode, done.stderr) == (0, "")
     two_way, three_way = lines(done.stdout)
     assert set(two_way) == set(KEYS)

@@ -19,6 +19,7 @@ from index_builder.sources import File, Sources, expand
 from proxy.cli.watch import watch
 from proxy.errors import VouchError
 from proxy.retrieval.index_files import open_index
+from tests import warm
 from tests.corpora import ANIMALS, write_source
 from tests.encoders import HashingEncoder
 
@@ -178,7 +179,6 @@ def test_a_user_watches_a_folder(tmp_path: Path) -> None:
 
 
 def test_standard_input_can_not_be_watched(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "proxy", "watch", "-"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = warm.run("proxy", "watch", "-", folder=tmp_path, env=os.environ)
     assert done.returncode == 2
     assert "Standard input can't be watched" in done.stderr

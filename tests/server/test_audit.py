@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from proxy.cli.compose import Library
 from proxy.config.load import validate
 from proxy.errors import ConfigError
 from proxy.server.audit_log import files_of
+from tests import warm
 from tests.corpora import ANIMALS, build_index, library_of
 from tests.scripted_upstream import Reply, Status, Upstream
 from tests.serving import serving, settings_for, until
@@ -225,9 +225,8 @@ def test_a_record_that_can_not_be_written_at_all_is_refused_at_start(
 
 
 def vouch(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "proxy", "audit", *arguments]
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=100)
+    env = {**os.environ, "COLUMNS": "160", "NO_COLOR": "1"}
+    return warm.run("proxy", "audit", *arguments, folder=folder, env=env)
 
 
 @pytest.fixture

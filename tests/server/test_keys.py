@@ -22,6 +22,7 @@ from proxy.cli.serve import plans, require_keys
 from proxy.config.key_file import StoredKey, add_key, read_keys, revoke_key
 from proxy.config.load import validate
 from proxy.errors import ConfigError
+from tests import warm
 from tests.corpora import build_index, library_of
 from tests.scripted_upstream import Upstream
 from tests.serving import serving, settings_for, until
@@ -30,9 +31,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def vouch(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "proxy", "keys", *arguments]
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=100)
+    env = {**os.environ, "COLUMNS": "160", "NO_COLOR": "1"}
+    return warm.run("proxy", "keys", *arguments, folder=folder, env=env)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from proxy.config.settings import Settings
 from proxy.retrieval import Corpus
 from proxy.retrieval.index_files import read_manifest
 from proxy.server.app import create_app
+from tests import warm
 from tests.corpora import ANIMALS, build_index, library_of, write_source
 from tests.encoders import HashingEncoder
 from tests.scripted_upstream import Reply, Upstream
@@ -270,8 +271,8 @@ def test_a_server_over_no_folder_has_nothing_to_reload(index: Path, upstream: Up
 def test_sighup_reloads_and_the_old_files_are_let_go(tmp_path: Path) -> None:
     def index_of(texts: Sequence[str]) -> None:
         source = write_source(tmp_path / "source.jsonl", texts)
-        command = [sys.executable, "-m", "proxy", "index", str(source), "--out", "index"]
-        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=100)
+        done = warm.run("proxy", "index", str(source), "--out", "index", folder=tmp_path, env=os.environ)
+        assert done.returncode == 0, done.stderr
 
     index_of([*ANIMALS, OLD])
     command = [sys.executable, "-m", "proxy", "serve", "--index", "index", "--port", "0"]
