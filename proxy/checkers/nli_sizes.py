@@ -20,13 +20,13 @@ MANIFEST = "manifest.json"
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What a reply of ten claims against five passages of 100 words each takes: milliseconds of processor
-    time, and megabytes of the process (`python -m benchmarks.checker`)."""
+    time, and megabytes of the process (`python -m benchmarks.checker`, on a processor with AVX2 alone)."""
 
     milliseconds: int
     megabytes: int
 
 
-COSTS: Mapping[Size, Cost] = {"base": Cost(4530, 1392), "small": Cost(1876, 949)}
+COSTS: Mapping[Size, Cost] = {"base": Cost(21140, 1129), "small": Cost(8483, 757)}
 
 
 def packaged(size: Size) -> Path:
