@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from openai import OpenAI
 
+from proxy.aio import cores
 from proxy.cli import index as index_command
 from proxy.cli.compose import Library, load_library
 from proxy.config.settings import Settings
@@ -24,11 +27,21 @@ DATA = ROOT.parent / "shared" / "data"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests also wait, for servers, for commands, and for time to pass."""
+    return cores() + 1
+
+
 @pytest.fixture(scope="session")
 def example_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example corpus, indexed."""
-    path = tmp_path_factory.mktemp("corpus") / "index"
-    index_command.run([str(ROOT / "examples" / "corpus")], None, {"index": {"path": str(path)}}, strict=True)
+    """The example corpus, indexed; once for all processes of pytest-xdist."""
+    own = tmp_path_factory.getbasetemp()
+    path = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "examples" / "index"
+    path.parent.mkdir(exist_ok=True)
+    settings = {"index": {"path": str(path)}}
+    with FileLock(path.with_suffix(".lock")):
+        if not (path / "manifest.json").exists():
+            index_command.run([str(ROOT / "examples" / "corpus")], None, settings, strict=True)
     return path
 
 

@@ -40,7 +40,8 @@ def wikipedia_url(tmp_path_factory: pytest.TempPathFactory, session_upstream: Up
     corpus.write_text("".join(lines[:PASSAGES]), encoding="utf-8")
     index_command.run([str(corpus)], None, {"index": {"path": str(index)}}, strict=True)
     library = load_library(Settings.model_validate({"index": {"path": str(index)}}))
-    with serving(settings_for(session_upstream.url), library) as url:
+    settings = settings_for(session_upstream.url, checker={"nli": {"size": "small"}})
+    with serving(settings, library) as url:
         yield url
     library.close()
 

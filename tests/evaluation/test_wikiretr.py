@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from evaluation.__main__ import main
+from tests.behaviours import Reply
+from tests.evaluation.files import judge_config
+from tests.scripted_upstream import Upstream
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "papers"
 QUICK = ["--resamples", "20"]
@@ -82,9 +85,14 @@ def test_what_is_no_subset_is_refused(
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the data folder is not beside the repository")
-def test_the_files_models_have_the_papers_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_files_models_have_the_papers_figures(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
     files = [str(DATA / f"wikiretr-gpt{n}-subset-chinese.json") for n in (3, 4)]
-    assert main(["wikiretr", *QUICK, "--json", "--data", *files]) == 0
+    upstream.answer = lambda _: Reply("Entailment")
+    judge = ["--checker", "llm", "--config", str(judge_config(tmp_path, upstream))]
+    judge += ["--cache", str(tmp_path / "answers")]
+    assert main(["wikiretr", *QUICK, *judge, "--json", "--data", *files]) == 0
     pooled = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert pooled["n"] == 200
     assert pooled["models"]["GPT4"]["agreement"] == 0.895
