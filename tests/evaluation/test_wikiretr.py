@@ -93,7 +93,7 @@ def test_the_files_models_have_the_papers_figures(
     judge = ["--checker", "llm", "--config", str(judge_config(tmp_path, upstream))]
     judge += ["--cache", str(tmp_path / "answers")]
     assert main(["wikiretr", *QUICK, *judge, "--json", "--data", *files]) == 0
-    pooled = json.loads(capsys.readouterr().out.splitlines()[-1])
+    *_, pooled, _calls = map(json.loads, capsys.readouterr().out.splitlines())
     assert pooled["n"] == 200
     assert pooled["models"]["GPT4"]["agreement"] == 0.895
     assert pooled["models"]["True9B"]["agreement"] == 0.84
