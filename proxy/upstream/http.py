@@ -238,15 +238,15 @@ class HTTPUpstream:
     async def _chunks(self, response: aiohttp.ClientResponse, chat: Chat) -> AsyncIterator[Json]:
         chunks = Chunks(self._endpoint, chat.api_key, most_choices(chat.body))
         deadline, pace = self._deadline(), _Pace(self._turns)
-        while not chunks.done:
-            deadline += await pace.rest()
-            piece = await self._piece(response, deadline)
-            if not piece:
-                break
+        while not chunks.done and (piece := await self._piece(response, deadline)):
             pace.count(len(piece))
+            came = False
             for chunk in coalesced(chunks.feed(piece)):
                 yield chunk
-                # Comments and blank lines keep a connection open, but are no sign of a reply.
+                came = True
+            # Comments and blank lines keep a connection open, but are no sign of a reply.
+            if came and not chunks.done:
+                await pace.rest()
                 deadline = self._deadline()
         for chunk in chunks.end():
             yield chunk
@@ -314,12 +314,12 @@ class HTTPUpstream:
 
 
 class _Pace:
-    """How fast one stream is read. Use it from the first reading on."""
+    """How fast one stream is read."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
         self._now = asyncio.get_running_loop().time
-        self._read = self._now() - _READ_EVERY
+        self._read = self._now()
         self._size = 0
         self._left = float(_STREAM_BYTES)
 
@@ -329,13 +329,11 @@ class _Pace:
         gained = (self._read - before) * _STREAM_BYTES_A_SECOND
         self._left = min(self._left + gained, _STREAM_BYTES) - size
 
-    async def rest(self) -> float:
-        """Waits until the stream may be read again. Returns for how many seconds."""
-        begun = self._now()
+    async def rest(self) -> None:
+        """Waits until the stream may be read again."""
         if self._left < 0:
             await self._turns.rest(self._size / _STREAM_BYTES_A_SECOND)
         await asyncio.sleep(self._read + _READ_EVERY - self._now())
-        return self._now() - begun
 
 
 def _forwarded(

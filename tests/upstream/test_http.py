@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 
 from proxy.aio import ASKER, Asker
 from proxy.errors import (
     ConfigError,
     UpstreamError,
+    UpstreamTimeoutError,
 )
 from proxy.types import Json, Usage
 from proxy.upstream.completion import collect
@@ -138,6 +139,29 @@ async def test_text_that_comes_faster_than_it_can_be_seen_comes_in_few_chunks(
     chunks = [chunk async for chunk in http.stream(chat())]
     assert "".join(delta.content for chunk in chunks for delta in chunk.deltas) == "word " * 4000
     assert len(chunks) < 800
+
+
+class Comments:
+    """A stream of comments without an end, as fast as they are read."""
+
+    async def respond(self, request: web.Request, _body: Json) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        with suppress(ConnectionError):
+            while True:
+                await response.write(b": hello\n\n" * 1000)
+                await asyncio.sleep(0)
+        return response
+
+
+async def test_comments_that_never_end_are_no_reply(endpoint: Endpoint, upstream: Upstream) -> None:
+    llm = HTTPUpstream(replace(endpoint, timeout=0.3))
+    upstream.enqueue(Comments())
+    begun = time.monotonic()
+    with pytest.raises(UpstreamTimeoutError):
+        await collect(llm.stream(chat()))
+    await llm.close()
+    assert time.monotonic() - begun < 10
 
 
 async def test_text_that_comes_slowly_comes_as_it_was_written(http: HTTPUpstream, upstream: Upstream) -> None:
