@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -12,6 +13,7 @@ from filelock import FileLock
 from openai import OpenAI
 
 from proxy.aio import cores
+from proxy.checkers import nli
 from proxy.cli import index as index_command
 from proxy.cli.compose import Library, load_library
 from proxy.config.settings import Settings
@@ -30,6 +32,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: tests also wait, for servers, for commands, and for time to pass."""
     return cores() + 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models_loaded_once() -> Iterator[None]:
+    """All servers of a process share the packaged checkers' models: loading one takes seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nli, "load", functools.cache(nli.load))
+        yield
 
 
 @pytest.fixture(scope="session")
