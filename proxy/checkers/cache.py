@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from proxy.aio import ASKER, Asker
 from proxy.errors import CheckError
 from proxy.protocols import Checker
 from proxy.types import Judgement, Page, Pair, Usage, Verdict
@@ -16,13 +17,22 @@ _Outcome = Judgement | CheckError | None
 """None if the check that asked was cancelled or failed otherwise: those that wait ask themselves."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A pair that somebody is asking about."""
+
+    asker: Asker
+    outcome: asyncio.Future[_Outcome]
+
+
 class Cached:
     """`protocols.Checker` that asks another one only about pairs whose judgement it does not hold.
 
     `version` names what the judgements depend on besides the pair: the model, its weights, its settings. At
     most `max_pairs` are kept, of at most `max_chars` code points together; the least recently used are
     dropped first. UNVERIFIED is never kept. If another `check` is asking about a pair already, its judgement
-    is awaited. Usage is counted once: a judgement out of the cache has none.
+    is awaited; what fails for another request is asked again. Usage is counted once: a judgement out of the
+    cache has none.
     """
 
     def __init__(self, inner: Checker, version: str, *, max_pairs: int = 10_000, max_chars: int = 20_000_000):
@@ -30,7 +40,7 @@ class Cached:
         self._version = version
         self._bounds = max_pairs, max_chars
         self._kept = Judgements(max_pairs, max_chars)
-        self._under_way: dict[_Key, asyncio.Future[_Outcome]] = {}
+        self._under_way: dict[_Key, _Call] = {}
         self.hits = 0
         """Pairs whose judgement was there, or under way."""
         self.misses = 0
@@ -62,9 +72,14 @@ class Cached:
         self.misses += len(ours)
         judged = kept | (await self._ask(ours) if ours else {})
         if theirs:
-            await asyncio.wait(theirs.values())
-        for key, future in theirs.items():
-            outcome = future.result()
+            await asyncio.wait([call.outcome for call in theirs.values()])
+        for key, call in theirs.items():
+            outcome = call.outcome.result()
+            failed = isinstance(outcome, CheckError) or (
+                outcome is not None and outcome.verdict is Verdict.UNVERIFIED
+            )
+            if failed and call.asker is not ASKER.get():
+                continue  # their own budget or deadline may be why
             if isinstance(outcome, CheckError):
                 raise outcome
             if outcome is not None:
@@ -74,8 +89,8 @@ class Cached:
     async def _ask(self, keys: Sequence[_Key]) -> dict[_Key, Judgement]:
         loop = asyncio.get_running_loop()
         outcomes: dict[_Key, _Outcome] = dict.fromkeys(keys)
-        futures: dict[_Key, asyncio.Future[_Outcome]] = {key: loop.create_future() for key in keys}
-        self._under_way |= futures
+        calls = {key: _Call(ASKER.get(), loop.create_future()) for key in keys}
+        self._under_way |= calls
         try:
             judgements = dict(zip(keys, await self.inner.check([pair for _, pair in keys]), strict=True))
             outcomes |= judgements
@@ -83,9 +98,9 @@ class Cached:
             outcomes = dict.fromkeys(keys, error)
             raise
         finally:
-            for key, future in futures.items():
+            for key, call in calls.items():
                 del self._under_way[key]
-                future.set_result(outcomes[key])
+                call.outcome.set_result(outcomes[key])
         for key, judgement in judgements.items():
             self._kept.put(key, judgement)
         return judgements

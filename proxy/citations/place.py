@@ -116,10 +116,12 @@ def annotate(
     gives the URL of evidence whose passage has none that a browser can open. `warning` is put behind
     nonfactual claims.
     """
-    groups = dict(sorted(_numbered(findings, numbers or {}).items()))
+    found = _numbered(findings, numbers or {})
+    # In the order that they were found in: a stream has sent the first ones before the last are found.
+    opening = [_url(evidence[0], url_of) for evidence in found.values()]
+    urls = dict(zip(found, _unique(opening, _with_number), strict=True))
+    groups = dict(sorted(found.items()))
     first = [evidence[0].passage for evidence in groups.values()]
-    opening = [_url(evidence[0], url_of) for evidence in groups.values()]
-    urls = dict(zip(groups, _unique(opening, _with_number), strict=True))
     titles = dict(zip(groups, _titles(first), strict=True))
     number_of = {each.passage.id: n for n, evidence in groups.items() for each in evidence}
 
@@ -161,7 +163,7 @@ def _shown(finding: Finding) -> tuple[Evidence, ...]:
 
 
 def _numbered(findings: Sequence[Finding], numbers: Mapping[str, int]) -> dict[int, tuple[Evidence, ...]]:
-    """The cited evidence by number: each passage once, as its first claim found it."""
+    """The cited evidence by number: each passage once, in the order and as its first claim found it."""
     taken = set(numbers.values())
     free = (n for n in count(1) if n not in taken)
     first_found: dict[str, Evidence] = {}
@@ -233,13 +235,12 @@ def _titles(passages: Sequence[Passage]) -> list[str]:
 
 def _unique(values: Sequence[str], numbered: Callable[[str, int], str]) -> list[str]:
     """The values, a repeated one with the lowest number from 2 that makes it unique."""
-    taken = set(values)
     seen: set[str] = set()
     unique: list[str] = []
     last: Counter[str] = Counter()
     for value in values:
         n, candidate = max(1, last[value]), value
-        while candidate in seen or (n > 1 and candidate in taken):
+        while candidate in seen:
             n += 1
             candidate = numbered(value, n)
         last[value] = n

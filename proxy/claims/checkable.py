@@ -93,7 +93,7 @@ _OPINION = (
     r"my (?:favou?rite|advice|recommendation|personal)\b",
 )
 _SPEAKER = (
-    rf"as an? (?:\w+ )?{_AI}",
+    rf"as an? (?:\w+ )?{_AI}(?=.{{0,80}}?\b(?:i|me|my|we|our)\b)",
     rf"i(?:'m| am) (?:(?:just|only|currently|simply) )?(?:an? )?(?:\w+ )?{_AI}",
     r"i(?:'m| am) (?:not (?:sure|able|aware|certain|familiar)|unable|afraid|unaware|sorry|unsure)\b",
     r"i (?:do not|don't|did not|didn't) (?:know|have|see|find|recall|understand|possess|recognize)\b",
@@ -116,6 +116,9 @@ _REQUEST = (
     r"stay (?:safe|tuned)\b|try (?:again|asking)\b",
 )
 _NOT_CHECKABLE = _any(*_GREETING, *_OFFER, *_OPINION, *_SPEAKER, *_ABOUT_THE_REPLY, *_REQUEST)
+
+_TITLE = re.compile(r"[A-Z][\w']*(?: (?:a|an|the|to|of|for|in|my|you|your)){0,2} [A-Z][a-z]+")
+"""Words in title case at the beginning. Speech has its second word in lower case."""
 
 _LEAD_IN = _any(
     r"(?:here|below|sure|certainly|based on|according to|in (?:summary|short|conclusion|brief)"
@@ -150,8 +153,9 @@ _NOT_CHECKABLE_ZH = _any(
     r"(?:你好|您好|大家好|嗨|早上好|下午好|晚上好|亲爱的)[^，。]{0,6}[，。！!~]*$",
     r"(?:你好|您好)[，,！!]\s*(?:我是|很高兴|请问|有什么)",
     r"(?:当然(?:可以)?|好的|没问题|可以|是的|是|不是|否|对的?|不对|谢谢|不客气|嗯|好|明白了?|了解)[，。！!.,~]*$",
-    r"(?:希望|祝)(?=.*(?:帮助|帮到|有用|有所|愉快|顺利|好运|参考|满意|解答|喜欢))",
-    rf"作为(?:一[个款名位])?{_AI_ZH}",
+    r"(?:希望(?:[你您这此我能对]|大家|以上|上述|可以)|祝(?:[你您]|大家|.{0,6}(?=愉快|顺利|好运)))"
+    r"(?=.*(?:帮助|帮到|有用|有所|愉快|顺利|好运|参考|满意|解答|喜欢))",
+    rf"作为(?:一[个款名位])?{_AI_ZH}(?=.{{0,40}}?我)",
     rf"我(?:只)?是(?:一[个款名])?(?:由.{{1,12}})?{_AI_ZH}",
     r"(?:我|我们|本人|个人|我个人|笔者)(?:建议|推荐|希望|喜欢)|我的(?:看法|观点|建议)",
     r"(?:非常|很|十分)?(?:抱歉|对不起|不好意思|遗憾，我)",
@@ -203,7 +207,13 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
     # Only the beginning and the last character decide; long sentences are cut to bound the time.
     text = text if len(text) <= _MAX_LOOKED_AT else f"{text[:_MAX_LOOKED_AT]}{text[-1]}"
     chinese = han_count(text) * 4 > len(text)
-    return _checkable_zh(text) if chinese else _checkable_en(text.lower())
+    return _checkable_zh(text) if chinese else _checkable_en(text)
+
+
+def _begins_with_title(text: str) -> bool:
+    """Whether a work or an organisation is spoken of whose name could begin a greeting or an offer
+    (`Here Comes the Sun was …`)."""
+    return (title := _TITLE.match(text)) is not None and _VERB.search(text, title.end()) is not None
 
 
 def is_title(plain: str) -> bool:
@@ -233,7 +243,8 @@ def _says_nothing(text: str) -> bool:
     return not words and not capitals
 
 
-def _checkable_en(text: str) -> bool:
+def _checkable_en(cased: str) -> bool:
+    text = cased.lower()
     for _ in range(_MAX_LEADS):
         lead = _LEAD.match(text)
         if lead is None:
@@ -243,7 +254,9 @@ def _checkable_en(text: str) -> bool:
         text = text[hedge.end() :]
         if _is_opinion(text) or _NO_STATEMENT.match(text):
             return False
-    if not any(char.isalnum() for char in text) or _NOT_CHECKABLE.match(text):
+    if not any(char.isalnum() for char in text):
+        return False
+    if _NOT_CHECKABLE.match(text) and not _begins_with_title(cased):
         return False
     if text[-1] in ":：":
         return len(text.split()) > _SHORT_LEAD_IN_WORDS and not _LEAD_IN.match(text)

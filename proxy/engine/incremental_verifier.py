@@ -257,12 +257,10 @@ class IncrementalVerifier:
         reply = self._completion.reply()
         attempts = []
         for draft in reply.drafts:
-            choice = self._choices.get(draft.index)
-            attempts.append(
-                choice.attempt(draft, reply, sent=self._sent_at_once)
-                if choice
-                else Attempt(draft, reply.usage)
-            )
+            if choice := self._choices.get(draft.index):
+                attempts.append(choice.attempt(draft, reply, sent=self._sent_at_once))
+            else:
+                attempts.append(None if draft.text else Attempt(draft, reply.usage))
         self._result = reply, tuple(attempts)
 
 

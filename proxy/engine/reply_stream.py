@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from proxy.aio import closing
-from proxy.citations.markers import assign, read_citations
+from proxy.citations.markers import assign, in_parentheses, read_citations
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.json_values import segment_json
@@ -57,6 +57,7 @@ log = logging.getLogger(__name__)
 
 _READ_AGAIN = 1_000
 """Characters before a new piece in which a leak may have begun."""
+_UNKNOWN = "what the answer says first could not be checked"
 _CUT = "the continuation ends where it repeats the prompt or talks about the correction"
 
 
@@ -192,8 +193,10 @@ class ReplyStream:
                         return [], "leaked", "the answer repeats the prompt, talks about it, or refuses"
                     new = event.findings[len(prefix.findings) :]
                     judged = [finding for finding in new if finding.verdict is not Verdict.NOT_CHECKABLE]
+                    if judged and judged[0].verdict is Verdict.SUPPORTED:
+                        return first, "helped", ""
                     if judged:
-                        return first, "not_better" if judged[0].verdict.nonfactual else "helped", ""
+                        return [], "not_better", _UNKNOWN if judged[0].verdict is Verdict.UNVERIFIED else ""
         except (TimeoutError, UpstreamTimeoutError):
             return [], "timeout", "the model did not answer in time"
         except UpstreamError as error:
@@ -373,15 +376,18 @@ def reader(citations: UpstreamCitations, warning: str) -> Read:
     """A function that reads the text of an editable draft.
 
     It removes the upstream's own citation markers, and the `warning` marker behind a claim. Where the
-    upstream's citations are kept, each claim has the numbers cited for it.
+    upstream's citations are kept, each claim has the numbers cited for it; else those that are part of a
+    sentence are put in parentheses.
     """
 
     def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
         cited = read_citations(raw)
         text = strip_warning(cited.text, warning)
+        if citations == "replace":
+            text = in_parentheses(text)
+            return text, segment(text)
         claims = segment(text)
-        kept = citations != "replace" and text == cited.text
-        return text, assign(claims, cited) if kept else claims
+        return text, assign(claims, cited) if text == cited.text else claims
 
     return read
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from proxy.aio import Ending, Gate
 from proxy.config.settings import Server, Settings
@@ -40,6 +42,8 @@ from proxy.server.routes import FORWARDED, Endpoints
 from proxy.server.web_page import page_routes
 from proxy.server.worker_group import WorkerGroup, share_of
 from proxy.tracing import Tracer
+
+log = logging.getLogger(__name__)
 
 
 def create_app(
@@ -121,6 +125,7 @@ def create_app(
             Middleware(RequestId, metrics=metrics, tracer=tracer),
             *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=origins)]),
             *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),
+            Middleware(_InternalErrors),
             Middleware(
                 Keys,
                 keys=KeyRing(
@@ -188,6 +193,30 @@ def _names(server: Server) -> list[str]:
         return ["*"]
     public = urlsplit(server.public_url or "").hostname
     return [*server.hosts, server.host, *([public] if public else [])]
+
+
+class _InternalErrors:
+    """Answers what nobody foresaw, where nothing is sent yet: with the request's id and CORS headers, which
+    Starlette's own handler of all exceptions stands outside of."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        except Exception as error:
+            if begun or scope["type"] != "http":
+                raise
+            log.exception("an internal error")
+            await (await _failed(Request(scope), error))(scope, receive, send)
 
 
 async def _failed(_request: Request, error: Exception) -> Response:

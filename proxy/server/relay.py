@@ -14,12 +14,13 @@ from proxy.errors import StoppingError, VouchError
 from proxy.openai_api.chat.stream import DONE, event
 from proxy.openai_api.error_object import error_object
 from proxy.server.streaming import EVENT_STREAM, UNBUFFERED
+from proxy.upstream.budget import TOKEN
 from proxy.upstream.endpoint import Forwarded
 
 TAIL = 4096
 """Bytes at an answer's end that are searched for its usage."""
-TOKEN, STREAMED_TOKEN = 4, 200
-"""Bytes that a token takes, about, in a whole answer and in a stream."""
+STREAMED_TOKEN = 200
+"""Bytes that a token takes in a stream, about, with what is around it."""
 
 _TOTAL = re.compile(rb'"total_tokens"\s*:\s*(\d{1,9})')
 

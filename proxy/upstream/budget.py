@@ -7,8 +7,12 @@ from collections.abc import AsyncIterator
 from proxy.aio import ASKER, closing
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
-from proxy.types import Chat, Reply, ReplyChunk
-from proxy.upstream.completion import to_usage
+from proxy.types import Chat, ChoiceDelta, Reply, ReplyChunk, Usage
+from proxy.upstream.completion import to_usage, utf8_length
+from proxy.upstream.safe_json import dumps
+
+TOKEN = 4
+"""Bytes that a token takes, about."""
 
 
 class BudgetError(UpstreamError):
@@ -24,6 +28,7 @@ class Budgeted:
 
     Draft, correction, extraction and checking share the budget. A call that is refused costs nothing, so
     what is left to do of a request ends at once. Tokens are known after a call: the last one may go over.
+    Where the upstream does not say what a call took, or is hung up on before it does, they are estimated.
     """
 
     def __init__(self, llm: LLM) -> None:
@@ -33,19 +38,37 @@ class Budgeted:
         """The whole reply at once. Raises `BudgetError` instead of making a call too many."""
         _charge()
         reply = await self._llm.complete(chat)
-        ASKER.get().tokens += reply.usage.prompt_tokens + reply.usage.completion_tokens
+        written = sum(utf8_length(draft.text) for draft in reply.drafts)
+        ASKER.get().tokens += _total(reply.usage) or _estimate(chat, written)
         return reply
 
     async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
         """The reply as chunks. Raises `BudgetError` instead of making a call too many."""
         _charge()
-        asker = ASKER.get()
-        async with closing(self._llm.stream(chat)) as chunks:
-            async for chunk in chunks:
-                if chunk.raw.get("usage"):
-                    usage = to_usage(chunk.raw["usage"])
-                    asker.tokens += usage.prompt_tokens + usage.completion_tokens
-                yield chunk
+        asker, said, written = ASKER.get(), 0, 0
+        try:
+            async with closing(self._llm.stream(chat)) as chunks:
+                async for chunk in chunks:
+                    said = _total(to_usage(chunk.raw.get("usage"))) or said
+                    written += sum(map(_size, chunk.deltas))
+                    yield chunk
+        finally:
+            if said or written:
+                asker.tokens += said or _estimate(chat, written)
+
+
+def _total(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens
+
+
+def _size(delta: ChoiceDelta) -> int:
+    """Bytes of what the model wrote, about."""
+    return utf8_length(delta.content) + (len(repr(delta.fields)) if delta.fields else 0)
+
+
+def _estimate(chat: Chat, written: int) -> int:
+    """Tokens of a prompt and of so many bytes of a reply."""
+    return (len(dumps(chat.body.get("messages"))) + written) // TOKEN
 
 
 def _charge() -> None:

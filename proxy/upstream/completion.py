@@ -78,15 +78,19 @@ def _draft(choice: Any, place: int) -> Draft:
     touching = (message.get("tool_calls"), message.get("function_call"), choice.get("logprobs"))
     content = message.get("content")
     editable = isinstance(content, str) and not any(touching)
-    return Draft(_text(content), choice, editable, choice.get("index", place))
+    index = choice.get("index")
+    return Draft(_text(content), choice, editable, index if isinstance(index, int) else place)
 
 
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    texts = (p.get("text") for p in parts if isinstance(p, dict) and p.get("type", "text") == "text")
-    return "".join(text for text in texts if isinstance(text, str))
+    return "".join(part["text"] for part in parts if _is_text(part))
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str)
 
 
 def _count(value: Any) -> int:
@@ -121,7 +125,20 @@ _OURS = frozenset({"role", "content", "annotations"})
 
 def read_chunk(raw: Json) -> ReplyChunk:
     """A `chat.completion.chunk` object as a value. Raises `UpstreamProtocolError` where it is malformed."""
-    return ReplyChunk(tuple(_delta(choice) for choice in raw.get("choices") or ()), raw)
+    choices = raw.get("choices") or ()
+    if any(isinstance(_object(choice.get("delta")).get("content"), list) for choice in choices):
+        choices = [_without_parts(choice) for choice in choices]
+        raw = {**raw, "choices": choices}
+    return ReplyChunk(tuple(_delta(choice) for choice in choices), raw)
+
+
+def _without_parts(choice: Json) -> Json:
+    """The choice with its content as one string, where all of its parts are text."""
+    delta = _object(choice.get("delta"))
+    content = delta.get("content")
+    if not isinstance(content, list) or not all(map(_is_text, content)):
+        return choice
+    return {**choice, "delta": {**delta, "content": _text(content)}}
 
 
 def _delta(choice: Json) -> ChoiceDelta:
@@ -286,6 +303,15 @@ class Completion:
         elif value or not old:
             whole[key] = value
 
+    def _merge_content(self, whole: Json, key: str, content: Any) -> None:
+        """Parts and text may follow each other: then all are parts."""
+        old = whole.get(key)
+        if isinstance(content, str) and isinstance(old, list) and not isinstance(old, _Pieces):
+            content = [_text_part(content)]
+        elif isinstance(content, list) and isinstance(old, _Pieces):
+            whole[key] = [_text_part(_joined(old))]
+        self._merge_field(whole, key, content)
+
     def _merge_calls(self, whole: Json, key: str, calls: Any) -> None:
         known = whole.setdefault(key, _Calls())
         for call in calls if isinstance(calls, list) else ():
@@ -312,7 +338,14 @@ class _Calls(dict[int | str, Json]):
         return [self[key] for key in sorted(self, key=_by_index)]
 
 
-_MERGES: Mapping[str, Callable[[Completion, Json, str, Any], None]] = {"tool_calls": Completion._merge_calls}
+_MERGES: Mapping[str, Callable[[Completion, Json, str, Any], None]] = {
+    "content": Completion._merge_content,
+    "tool_calls": Completion._merge_calls,
+}
+
+
+def _text_part(text: str) -> Json:
+    return {"type": "text", "text": text}
 
 
 def utf8_length(text: str) -> int:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.aio import ASKER, Asker
 from proxy.checkers.cache import Cached, Judgements
 from proxy.errors import CheckError
 from proxy.types import Judgement, Page, Pair, Usage, Verdict
@@ -150,3 +151,19 @@ def test_what_is_kept_stays_within_its_bounds(texts: list[str], max_pairs: int, 
         assert sum(4 * len(pair.claim) + 1 for _, pair in held) <= max_chars
     if keys and max_pairs and 4 * len(texts[-1]) + 1 <= max_chars:
         assert kept.get(keys[-1]) is not None
+
+
+async def test_a_failure_of_another_request_is_asked_again() -> None:
+    inner = Counting(poison="a")
+    cached = Cached(inner, "1")
+    inner.gate.clear()
+    asking = []
+    for name in ("poor", "rich"):
+        ASKER.set(Asker(name))
+        asking.append(asyncio.create_task(cached.check(pairs("a"))))
+    await until(lambda: inner.calls)
+    await asyncio.sleep(0)
+    inner.gate.set()
+    answers = await asyncio.gather(*asking, return_exceptions=True)
+    assert all(isinstance(answer, CheckError) for answer in answers)
+    assert len(inner.calls) == 2

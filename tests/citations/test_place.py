@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 from urllib.parse import unquote
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -129,6 +130,17 @@ def test_urls_and_titles_are_unique_and_never_empty() -> None:
         "http://here/e",
     ]
     assert [r.title for r in references] == ["Doc: Intro", "Doc: Intro (2)", "Doc", "d.md", "e.md"]
+
+
+@pytest.mark.parametrize("numbers", [{}, {"a.md": 5, "b.md": 3}])
+def test_what_comes_later_changes_no_marker_that_was_sent(numbers: dict[str, int]) -> None:
+    a, b, c = (passage(name, url="https://x.example/report.pdf") for name in "abc")
+    ends = [(0, 4, [a]), (5, 9, [b]), (10, 12, [c, a])]
+    first, whole = (
+        annotate(draft, findings(draft, ends[:count]), "markdown", str, numbers).content
+        for draft, count in (("One.", 1), ("One. Two. 三。", 3))
+    )
+    assert whole.startswith(first)
 
 
 @settings(deadline=None, max_examples=200)

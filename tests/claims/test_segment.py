@@ -158,6 +158,10 @@ I think it is a great city with 12 million people.|Sure, I think that Rome is in
 我认为阿波罗11号于1999年登陆火星。|我觉得北京是法国的首都。|据我所知，长城建于宋代。
 我觉得北京很漂亮，是法国的首都。|在我看来，李白是宋代诗人。|如果我没记错的话，珠穆朗玛峰在秘鲁。
 The Who.|No.5 Park|It is 5.
+I Will Always Love You was written by Whitney Houston in 1992.|Here Comes the Sun was written by Ringo Starr.
+Let's Encrypt was founded in 1987.|Have a Nice Day is an album by Bon Jovi.|You're Welcome is a song of 2016.
+As an assistant professor in Zurich, Einstein published 300 papers.|As a laboratory assistant, she found it.
+希望工程于1959年发起，帮助了五亿名儿童重返校园。|祝融号火星车于1999年顺利着陆火星。|作为助手，居里夫人于1950年发现了镭。
 """
 
 

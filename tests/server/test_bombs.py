@@ -92,6 +92,12 @@ def test_a_long_text_full_of_commas_and_brackets_holds_one_value(url: str, upstr
     assert upstream.requests[0].body["messages"][0]["content"] == text
 
 
+def test_a_string_that_never_ends_is_looked_at_once(url: str, upstream: Upstream) -> None:
+    answer = post(url, b'{"model": "test", "messages": [' + b'\\"' * 100_000 + b"," * (MOST_VALUES + 1))
+    assert answer.status_code == 400
+    assert upstream.requests == []
+
+
 @pytest.mark.parametrize("depth", [500, 960, 200_000])
 @pytest.mark.parametrize("model", [b"test", b"test-raw"])
 def test_deep_values_are_passed_on_or_refused_and_never_an_error_of_ours(

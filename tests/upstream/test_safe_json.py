@@ -91,6 +91,11 @@ def test_what_is_nested_too_deeply_is_refused(data: bytes) -> None:
         loads(data)
 
 
+def test_a_string_that_never_ends_is_looked_at_once() -> None:
+    with pytest.raises(UpstreamProtocolError, match="not JSON"):
+        loads(b"{" + b'\\"' * 100_000 + b"[" * 500_000)
+
+
 @pytest.mark.parametrize("value", [b"bytes", {1, 2}, object()])
 def test_what_is_no_json_is_not_written(value: object) -> None:
     with pytest.raises(TypeError):

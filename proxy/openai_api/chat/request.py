@@ -22,11 +22,11 @@ from proxy.types import (
     ReplyFormat,
     Task,
 )
+from proxy.upstream.safe_json import STRING
 
 T = TypeVar("T")
 
 _MATERIAL = ("\n", "<", "[")
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _NOT_FORWARDED = ("vouch", "stream", "stream_options")
 
 MAX_CHOICES = 128
@@ -83,7 +83,7 @@ class ChatRequest:
 def parse_body(body: bytes) -> Json:
     """The JSON object in a request body. Raises `RequestError`, and `BodyTooLargeError` where it has more
     than `MOST_VALUES` values or `MOST_KEYS` keys."""
-    if _separators(body) > MOST_VALUES and _separators(_STRING.sub(b"", body)) > MOST_VALUES:
+    if _separators(body) > MOST_VALUES and _separators(STRING.sub(b"", body)) > MOST_VALUES:
         raise BodyTooLargeError(f"The body has over {MOST_VALUES:,} values. Ask in several requests.")
     try:
         tree = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)

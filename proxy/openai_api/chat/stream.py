@@ -90,13 +90,14 @@ class ChatSerializer:
                 yield from self._last(stream_event)
 
     def _last(self, answer: Answer) -> Iterator[Json]:
-        for index, choice in enumerate(choices(answer)):
+        for place, (draft, choice) in enumerate(zip(answer.reply.drafts, choices(answer), strict=True)):
+            index = draft.index
             rest = self.chunks.rest(index, choice, answer.reply.raw, self._sent.get(index))
             content = choice.content if isinstance(choice.content, str) else ""
             yield from self._sources(index, choice.references)
             *pieces, finish = self.profile.streamed(rest, content)
             yield from pieces
-            if index == 0:
+            if place == 0:
                 yield from self._status(choice.notice, done=True)
             yield finish
         if self.chunks.usage:

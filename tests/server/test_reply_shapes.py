@@ -1,0 +1,204 @@
+"""Replies that upstreams write in other shapes than plain text, and what a client gets of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from proxy.server.app import create_app
+from proxy.types import Judgement, Pair, Verdict
+from tests.corpora import ANIMALS, build_index
+from tests.light import light_parts, light_server
+from tests.scripted_upstream import Raw, Reply, Upstream
+from tests.serving import running, settings_for, until
+
+TRUE, TRUE_TOO = ANIMALS[0], ANIMALS[3]
+UNKNOWN = "A dodo has seven hearts."
+ORIGIN = "https://chat.example"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("light") / "index"
+    build_index(out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def url(index: Path, session_upstream: Upstream) -> Iterator[str]:
+    with light_server(settings_for(session_upstream.url, retrieval={"threshold": -1.0}), index) as url:
+        yield url
+
+
+def asked(url: str, **more: Any) -> httpx.Response:
+    vouch = {"max_rounds": 0, "correction": "none", **more.pop("vouch", {})}
+    body = {"model": "test", "messages": [{"role": "user", "content": "Hearts?"}], "vouch": vouch, **more}
+    return httpx.post(f"{url}/chat/completions", json=body, timeout=60)
+
+
+def text_part(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def chunks_of(answer: httpx.Response) -> list[dict[str, Any]]:
+    lines = [line[6:] for line in answer.text.split("\n") if line.startswith("data: {")]
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", ["sentence", "buffer"])
+def test_text_in_parts_is_checked_and_comes_as_text(
+    url: str, upstream: Upstream, stream: bool, mode: str
+) -> None:
+    upstream.enqueue(Reply({"content": [text_part(TRUE), text_part(f" {UNKNOWN}")]}))
+    answer = asked(url, stream=stream, vouch={"stream_mode": mode} if stream else {})
+    expected = f"{TRUE}[1] {UNKNOWN} ⚠️"
+    if stream:
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks_of(answer) if chunk["choices"]]
+        assert "".join(delta.get("content") or "" for delta in deltas).startswith(expected)
+    else:
+        assert answer.json()["choices"][0]["message"]["content"].startswith(expected)
+
+
+def test_parts_beside_text_stay_as_they_are_and_what_they_say_is_checked(
+    url: str, upstream: Upstream
+) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+    upstream.enqueue(Reply({"content": [picture, text_part(UNKNOWN)]}))
+    answer = asked(url).json()
+    assert answer["choices"][0]["message"]["content"] == [picture, text_part(UNKNOWN)]
+    assert [claim["verdict"] for claim in answer["verification"]["claims"]] == ["unsupported"]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (f"{UNKNOWN[:-1]} according to [1] too. {TRUE}", f"{UNKNOWN[:-1]} according to (1) too. ⚠️ {TRUE}[1]"),
+        (f"{UNKNOWN[:-1]} as 【2】 says. {TRUE}", f"{UNKNOWN[:-1]} as (2) says. ⚠️ {TRUE}[1]"),
+        (f"{TRUE} Take `a[1]`.", f"{TRUE}[1] Take `a[1]`."),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_number_within_a_sentence_is_not_taken_for_a_reference(
+    url: str, upstream: Upstream, written: str, shown: str, stream: bool
+) -> None:
+    upstream.enqueue(written)
+    answer = asked(url, stream=stream)
+    if stream:
+        found = "".join(
+            choice["delta"].get("content") or "" for chunk in chunks_of(answer) for choice in chunk["choices"]
+        )
+    else:
+        found = answer.json()["choices"][0]["message"]["content"]
+    assert found.startswith(shown.removesuffix("."))
+
+
+def test_the_upstreams_index_of_a_choice_is_kept_to_the_end(url: str, upstream: Upstream) -> None:
+    head = {"id": "1", "created": 1, "model": "m", "object": "chat.completion.chunk"}
+    choice = {"index": 1, "delta": {"role": "assistant", "content": TRUE}, "finish_reason": "stop"}
+    upstream.enqueue(
+        Raw(
+            f"data: {json.dumps({**head, 'choices': [choice]})}\n\ndata: [DONE]\n\n".encode(),
+            "text/event-stream",
+        )
+    )
+    choices = [choice for chunk in chunks_of(asked(url, stream=True)) for choice in chunk["choices"]]
+    assert {choice["index"] for choice in choices if choice["delta"].get("content")} == {1}
+    assert "".join(choice["delta"].get("content") or "" for choice in choices) == f"{TRUE}[1]"
+    assert [choice["index"] for choice in choices if choice["finish_reason"]] == [1]
+
+
+class _Broken:
+    """A checker with an error of its own."""
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        raise RuntimeError("the secret sk-123")
+
+
+class _Unsure:
+    """`UNVERIFIED` for what it has not got word for word; a claim with seven in it fails."""
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        return [
+            Judgement(
+                Verdict.SUPPORTED
+                if pair.claim.strip() in pair.evidence
+                else Verdict.UNSUPPORTED
+                if "seven" in pair.claim
+                else Verdict.UNVERIFIED
+            )
+            for pair in pairs
+        ]
+
+
+def server_with(checker: Any, upstream: Upstream, index: Path, **sections: Any) -> uvicorn.Server:
+    settings = settings_for(upstream.url, retrieval={"threshold": -1.0}, **sections)
+    parts = light_parts(settings, index)
+    models = {
+        name: replace(model, checkers=dict.fromkeys(model.checkers, checker))
+        for name, model in parts.models.items()
+    }
+    return uvicorn.Server(
+        uvicorn.Config(create_app(replace(parts, models=models), settings), log_config=None)
+    )
+
+
+def test_an_error_that_nobody_foresaw_can_be_found_in_the_log(index: Path, upstream: Upstream) -> None:
+    upstream.enqueue(TRUE)
+    with running(server_with(_Broken(), upstream, index, server={"cors_origins": [ORIGIN]})) as url:
+        body = {"model": "test", "messages": [{"role": "user", "content": "Hearts?"}]}
+        answer = httpx.post(
+            f"{url}/chat/completions", json=body, headers={"origin": ORIGIN, "x-request-id": "r1"}
+        )
+    assert answer.status_code == 500
+    assert answer.headers["x-request-id"] == "r1"
+    assert answer.headers["access-control-allow-origin"] == ORIGIN
+    assert answer.json()["error"]["code"] == "internal_error"
+    assert "secret" not in answer.text
+
+
+def test_a_continuation_that_could_not_be_checked_does_not_replace_the_reply(
+    index: Path, upstream: Upstream
+) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} {TRUE_TOO}"), Reply("Moas had one heart. They died out."))
+    with running(server_with(_Unsure(), upstream, index)) as url:
+        answer = asked(url, stream=True, vouch={"max_rounds": 1, "correction": "prefix"})
+    chunks = chunks_of(answer)
+    written = "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
+    assert written.startswith(f"{TRUE}[1] {UNKNOWN} ⚠️ {TRUE_TOO}[2]")
+    (step,) = next(chunk["verification"] for chunk in chunks if chunk.get("verification"))["correction"]
+    assert (step["result"], "could not be checked" in step["detail"]) == ("not_better", True)
+
+
+KEY = "key-of-a-team"
+
+
+def left_of(answer: httpx.Response) -> int:
+    return int(answer.headers["x-ratelimit-remaining-tokens"])
+
+
+def test_a_stream_that_is_left_before_its_end_is_charged(index: Path, upstream: Upstream) -> None:
+    settings = settings_for(
+        upstream.url,
+        server={"api_keys": [{"name": "team", "key": KEY}]},
+        limits={"key": {"tokens_per_minute": 100_000}},
+        retrieval={"threshold": -1.0},
+    )
+    # A long question, since each second gives 1,666 tokens back.
+    body = {"model": "test", "messages": [{"role": "user", "content": "Hearts? " * 25_000}], "stream": True}
+    headers = {"authorization": f"Bearer {KEY}"}
+    with light_server(settings, index) as url, httpx.Client(headers=headers) as client:
+        upstream.enqueue(Reply(f"{TRUE} " * 200, pace=0.002))
+        with client.stream("POST", f"{url}/chat/completions", json=body, timeout=30) as answer:
+            for line in answer.iter_lines():
+                if TRUE in line:
+                    break
+        upstream.wait_for_disconnect()
+        until(lambda: left_of(client.post(f"{url}/check", json={"text": TRUE})) < 90_000)
