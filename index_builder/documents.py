@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proxy.errors import SourceError
@@ -35,16 +36,21 @@ Raises `errors.SourceError`, OSError, or whatever its parser raises on a file th
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, a paragraph, or a line: a list item or a table row, with no blank line before the next."""
+    """A heading, a paragraph, or a line: a list item or a table row, with no blank line before the next.
+
+    `level` is a heading's, 1 for the highest; 0 where it is not known, or no text of its own.
+    """
 
     text: str
     heading: bool = False
     line: bool = False
+    level: int = 0
 
 
 def assemble(id_: str, title: str, url: str, blocks: Iterable[Block]) -> Document:
     """One document: a blank line between paragraphs, a line end between lines. Headings are not in the text
-    but become `sections`.
+    but become `sections`. One with neither text nor a heading of a lower level under it becomes a line of
+    text, unless it is the title.
 
     Raises:
         SourceError: the text is longer than `MAX_CHARACTERS`. `blocks` is read no further then.
@@ -53,7 +59,7 @@ def assemble(id_: str, title: str, url: str, blocks: Iterable[Block]) -> Documen
     sections: list[tuple[int, str]] = []
     length, after_line = 0, False
     heading: str | None = None
-    for block in blocks:
+    for block in _without_empty_headings(blocks, title):
         text = block.text.strip()
         if block.heading:
             heading = text
@@ -71,3 +77,24 @@ def assemble(id_: str, title: str, url: str, blocks: Iterable[Block]) -> Documen
         if length > MAX_CHARACTERS:
             raise SourceError(f"holds more than {MAX_CHARACTERS:,} characters of text")
     return Document(id_, title, "".join(parts), url, tuple(sections))
+
+
+def _without_empty_headings(blocks: Iterable[Block], title: str) -> Iterator[Block]:
+    """The blocks, with lines in the place of headings that no text and no lower heading follows."""
+    waiting: list[Block] = []
+    end = Block("", heading=True, level=1)
+    for block in itertools.chain(blocks, [end]):
+        if not block.heading:
+            if block.text.strip():
+                yield from waiting
+                waiting.clear()
+                yield block
+            continue
+        while waiting and waiting[-1].level >= block.level > 0:
+            empty = waiting.pop()
+            if " ".join(empty.text.split()) not in ("", " ".join(title.split())):
+                yield from waiting
+                waiting.clear()
+                yield replace(empty, heading=False, line=True)
+        if block is not end:
+            waiting.append(block)

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 STDIN = "-"
 _VCS_FOLDERS = frozenset({"CVS", "_darcs"})  # the others' names start with a dot
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONGEST_SHOWN = 300
 _URL_SCHEMES = frozenset({"", "http", "https", "ftp", "ftps", "file"})
 
 
@@ -62,7 +63,7 @@ def expand(sources: Sequence[str]) -> Sources:
     Raises:
         SourceError: a source does not exist, or none of them holds a file that can be read.
     """
-    expanded = [_expand_one(source) for source in sources]
+    expanded = [_expand_named(source) for source in sources]
     for name, source in zip(sources, expanded, strict=True):
         if not source.files and not source.broken:
             held = f" (it holds {shortened(source.ignored)})" if source.ignored else ""
@@ -113,6 +114,15 @@ def _real(path: Path, parents: dict[str, str]) -> str:
     if parent not in parents:
         parents[parent] = os.path.realpath(parent)
     return os.path.join(parents[parent], name)  # noqa: PTH118 - Path is several times slower
+
+
+def _expand_named(source: str) -> Sources:
+    if not source:
+        raise SourceError("A source without a name; the current folder is `.`")
+    try:
+        return _expand_one(source)
+    except OSError as error:
+        raise SourceError(f"{source[:_LONGEST_SHOWN]} can't be read: {_os_reason(error)}") from error
 
 
 def _expand_one(source: str) -> Sources:
@@ -171,14 +181,24 @@ def _folder(folder: Path, *, root: Path) -> Sources:
         visited.add(real)
         folders[:] = sorted(name for name in folders if not _hidden(name))
         paths += (Path(parent, name) for name in sorted(names) if not _hidden(name))
-    return replace(_files(paths, root), broken=tuple(broken))
+    found = _files(paths, root)
+    return replace(found, broken=(*broken, *found.broken))
 
 
 def _files(paths: Sequence[Path], root: Path) -> Sources:
-    known = [path for path in paths if suffix(path) in READERS and path.is_file()]
+    known: list[Path] = []
+    ignored: list[str] = []
+    broken: list[BrokenDocument] = []
+    for path in paths:
+        try:
+            if suffix(path) in READERS and path.is_file():
+                known.append(path)
+            else:
+                ignored.append(_id(str(path)))
+        except OSError as error:  # before Python 3.14 `is_file` lets most of them through
+            broken.append(BrokenDocument(str(path), _os_reason(error)))
     files = tuple(File(path, _id(path.relative_to(root).as_posix())) for path in known)
-    left_out = set(paths).difference(known)
-    return Sources(files, ignored=tuple(_id(str(path)) for path in paths if path in left_out))
+    return Sources(files, tuple(broken), tuple(ignored))
 
 
 def _hidden(name: str) -> bool:
@@ -318,7 +338,7 @@ def _unique(
     counts: dict[bytes, int] = {}  # by digest, because ids may be long and there may be millions
     for file, document in read:
         if isinstance(document, BrokenDocument):
-            yield file, document
+            yield file, BrokenDocument(_unicode(document.source), _unicode(document.reason))
             continue
         new = document.id
         while (key := blake2b(new.encode(), digest_size=8).digest()) in counts or taken(new):

@@ -224,7 +224,8 @@ def watch(
 ) -> None:
     """Keep an index up to date: index the sources, and again whenever they change, until Ctrl-C.
 
-    Files are not read while they are being written. A build that fails leaves the index as it was.
+    Files that are being written are waited for, for 30 seconds at most. A build that fails leaves the index
+    as it was.
 
     Example: `vouch watch docs/ --out index`
     """

@@ -32,7 +32,9 @@ def test_the_compose_files_environment_is_of_settings() -> None:
 
 def test_kubernetes_probes_ask_for_routes_that_exist_and_roots_are_read_only() -> None:
     deployment, service = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text(encoding="utf-8"))
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert not pod["enableServiceLinks"], "variables of a service named vouch begin as those of settings"
     paths = {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "readiness", "liveness")}
     assert paths == {"/readyz", "/healthz"}
     assert container["securityContext"]["readOnlyRootFilesystem"]

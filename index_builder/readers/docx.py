@@ -9,8 +9,11 @@ from pathlib import Path
 
 import docx
 from docx.document import Document as WordDocument
+from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.opc.exceptions import OpcError
-from docx.table import Table
+from docx.oxml.ns import qn
+from docx.oxml.xmlchemy import BaseOxmlElement
+from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
 from index_builder.documents import Block, Document, assemble
@@ -19,11 +22,23 @@ from proxy.errors import SourceError
 
 _MAX_UNPACKED = 500_000_000
 
+_LEFT_OUT = (
+    "//w:del | //w:moveFrom | //w:tr[w:trPr/w:del] | //w:sdt[w:sdtPr/w:showingPlcHdr] "
+    "| //w:sdt[w:sdtPr/w:docPartObj/w:docPartGallery/@w:val='Table of Contents']"
+)
+"""Text that was deleted or moved away, prompts to fill something in, and tables of contents."""
+_MERGED_WITH_NOTHING = "//w:tbl/w:tr[1]/w:tc/w:tcPr/w:vMerge[not(@w:val='restart')]"
+"""Marks of cells that go on those above them, in a first row."""
+_WRAPPERS = ("ins", "moveTo", "sdt", "sdtContent", "smartTag", "customXml", "fldSimple")
+"""Elements around paragraphs, rows, cells and runs which python-docx does not look into."""
+
 
 def read_docx(path: Path, id_: str) -> Iterator[Document]:
     """Paragraphs and tables in their order; headings are the sections. The row of a table is a line.
 
-    The title is the document's property, else its paragraph of style `Title`, else the file's name.
+    The text is as if all changes were accepted. A table that holds tables arranges the page: its cells are
+    read one after the other. The title is the document's property, else its paragraph of style `Title`, else
+    the file's name.
 
     Raises:
         SourceError: the file is no Word document, is damaged, or unpacks to more than 500 MB.
@@ -36,19 +51,51 @@ def read_docx(path: Path, id_: str) -> Iterator[Document]:
         word = docx.Document(str(path))
     except (zipfile.BadZipFile, OpcError, KeyError, ValueError) as error:
         raise SourceError(f"not a Word document (.docx), or damaged: {error}") from error
+    _unwrap(word.element.body)
     titles = (item.text for item in word.paragraphs if _style(item) == "title")
-    title = (word.core_properties.title or "").strip() or next(titles, "") or path.stem
+    title = _property_title(word) or next(titles, "") or path.stem
     yield assemble(id_, title, "", _blocks(word))
 
 
-def _blocks(word: WordDocument) -> Iterator[Block]:
-    for item in word.iter_inner_content():
+def _property_title(word: WordDocument) -> str:
+    """Empty where the file has no properties: python-docx would make some up."""
+    relations = word.part.package.rels.values()
+    if not any(relation.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for relation in relations):
+        return ""
+    return (word.core_properties.title or "").strip()
+
+
+def _unwrap(body: BaseOxmlElement) -> None:
+    """Takes out what is not to be read, and puts the content of wrappers in their place."""
+    for element in body.xpath(_LEFT_OUT):
+        element.getparent().remove(element)
+    for element in list(body.iter(*(qn(f"w:{name}") for name in _WRAPPERS))):
+        for child in list(element):
+            element.addprevious(child)
+        element.getparent().remove(element)
+    for element in body.xpath(_MERGED_WITH_NOTHING):
+        element.getparent().remove(element)
+
+
+def _blocks(container: WordDocument | _Cell) -> Iterator[Block]:
+    for item in container.iter_inner_content():
+        if isinstance(item, Table) and item._tbl.xpath(".//w:tbl"):
+            cells = {cell._tc: cell for row in item.rows for cell in row.cells}
+            for cell in cells.values():
+                yield from _blocks(cell)
+            continue
         if isinstance(item, Table):
             yield from _rows(item)
             continue
         style = _style(item)
         if style != "title":
-            yield Block(item.text, heading=style.startswith("heading"), line=style.startswith("list"))
+            level = style.removeprefix("heading ")
+            yield Block(
+                item.text,
+                heading=style.startswith("heading"),
+                line=style.startswith("list"),
+                level=int(level) if level.isdecimal() else 0,
+            )
 
 
 def _style(paragraph: Paragraph) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from index_builder.documents import Block, Document, assemble
-from index_builder.readers.text import decode, read_bytes
+from index_builder.readers.text import decode, marked_encoding, read_bytes
 from index_builder.tables import Cell, table_blocks
 from proxy.errors import SourceError
 
@@ -35,10 +37,25 @@ _VOID_OR_IMPLIED = frozenset(  # those that need no end tag
     "p li dt dd tr td th thead tbody tfoot option optgroup colgroup rt rp html head body".split()
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})([^<>]*)")
+_NO_TAGS = re.compile(
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|title)(?=[\s/>]).*?(?:</\1|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
 _MAX_DEPTH = 1000
 _SPACE = re.compile(r"[^\S\xa0]+|\xa0")
 _AROUND_BREAK = re.compile(r" ?\r ?")  # `<br>`; of all other line ends only those of `<pre>` are left
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+
+_MEANT = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "utf-16": "utf-8",
+    "utf-16-le": "utf-8",
+    "utf-16-be": "utf-8",
+}
+"""The encodings that browsers take for those that a page declares (WHATWG, Encoding, section 4.2)."""
 
 _LONGEST_CELL = 500
 _MAX_SPAN = 1000
@@ -68,19 +85,20 @@ def html_blocks(html: str) -> Iterator[Block]:
 
 
 def _decoded(data: bytes) -> str:
+    """By the byte order mark, else as the page declares, else as `decode` finds out."""
     declared = _DECLARED.search(data[:2048])
-    if declared:
-        try:
-            data.decode(declared.group(1).decode("ascii"))
-        except (LookupError, UnicodeDecodeError):  # the page declares a wrong encoding
-            return decode(data)
-        return data.decode(declared.group(1).decode("ascii"))
-    return decode(data)
+    if declared is None or marked_encoding(data):
+        return decode(data)
+    try:
+        name = codecs.lookup(declared.group(1).decode("ascii")).name
+        return data.decode(_MEANT.get(name, name))
+    except (LookupError, ValueError):  # the page declares a wrong encoding
+        return decode(data)
 
 
 def _parsed(html: str) -> LexborHTMLParser:
     depth = 0
-    for match in _TAG.finditer(html):
+    for match in _TAG.finditer(_NO_TAGS.sub("", html)):
         closing, name, rest = match.groups()
         if name.lower() in _VOID_OR_IMPLIED or rest.endswith("/"):
             continue
@@ -99,6 +117,7 @@ def _blocks(tree: LexborHTMLParser) -> Iterator[Block]:
     if tree.body is None:
         return
     run: list[str] = []
+    level = 0
     open_: dict[str, int] = {"heading": 0, "line": 0, "pre": 0}
     for event, tag, text, table in _walk(tree.body):
         if table is not None:
@@ -114,8 +133,9 @@ def _blocks(tree: LexborHTMLParser) -> Iterator[Block]:
             run.append(" | " if event == "open" and "".join(run).strip() else "")
         elif tag in _BLOCKS and (tag in _HEADINGS or not open_["heading"]):
             if block := _block(run, heading=open_["heading"] > 0, line=open_["line"] > 0):
-                yield block
+                yield replace(block, level=level)
             run.clear()
+            level = int(tag[1]) if tag in _HEADINGS else 0
             step = 1 if event == "open" else -1
             open_["heading"] += step if tag in _HEADINGS else 0
             open_["line"] += step if tag in _LINES else 0

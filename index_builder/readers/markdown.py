@@ -11,7 +11,7 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from index_builder.documents import Block, Document, assemble
+from index_builder.documents import Block, BrokenDocument, Document, assemble
 from index_builder.readers.html import html_blocks
 from index_builder.readers.text import decode, read_bytes
 from index_builder.tables import Cell, table_blocks
@@ -20,11 +20,13 @@ from proxy.text.scripts import WIDE
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"(title|url|id)[ \t]*:[ \t]*(.+)")
 _MAX_INLINE = 10_000  # characters; the parser's time grows with the square of a paragraph's open brackets
+_MAX_NESTING = 200
+"""Lists, their items and quotes in each other; the parser leaves out what lies deeper."""
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _WIDE_LINE_END = re.compile(rf"(?<=[{WIDE}])\r(?=[{WIDE}])")
 
 
-def read_markdown(path: Path, id_: str) -> Iterator[Document]:
+def read_markdown(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
     """The file's prose: link targets, emphasis, images and the ticks around code are gone.
 
     `title`, `url` and `id` are the front matter's; the title otherwise is the first heading of level 1
@@ -39,18 +41,21 @@ def read_markdown(path: Path, id_: str) -> Iterator[Document]:
     title = fields.get("title") or heading or path.stem
     if top is not None and heading == title:
         del tokens[top : top + 3]
+    if any(token.nesting == 1 and token.level == _MAX_NESTING - 1 for token in tokens):
+        yield BrokenDocument(str(path), f"lists deeper than {_MAX_NESTING // 2} in each other were left out")
     yield assemble(fields.get("id") or id_, title, fields.get("url", ""), _blocks(tokens))
 
 
 def _tokens(text: str) -> list[Token]:
     """Blocks first, then what is inside each, so that one endless paragraph can be left as it is."""
-    parser = MarkdownIt("commonmark").enable("table").disable("inline")
+    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable("inline")
+    within = MarkdownIt("commonmark")
     references: dict[str, Any] = {}
     tokens = parser.parse(text, references)
     for token in tokens:
         if token.type == "inline" and len(token.content) <= _MAX_INLINE:
             token.children = []
-            parser.inline.parse(token.content, parser, references, token.children)
+            within.inline.parse(token.content, within, references, token.children)
     return tokens
 
 
@@ -58,7 +63,7 @@ def _front_matter(text: str) -> dict[str, str]:
     """The fields that we know. A title with a bare colon is common but no YAML: read line by line then."""
     try:
         fields = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):  # a date that is none, 2024-02-30, is a ValueError
         matches = (_FIELD.match(line) for line in text.splitlines())
         return {match.group(1): match.group(2).strip(" \t'\"") for match in matches if match}
     if not isinstance(fields, Mapping):
@@ -70,6 +75,7 @@ def _front_matter(text: str) -> dict[str, str]:
 def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
     lists = 0
     heading = heading_cell = False
+    level = 0
     rows: list[list[Cell]] = []
     in_table = False
     for token in tokens:
@@ -78,7 +84,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
         elif token.type in ("bullet_list_close", "ordered_list_close"):
             lists -= 1
         elif token.type in ("heading_open", "heading_close"):
-            heading = token.nesting == 1
+            heading, level = token.nesting == 1, int(token.tag[1])
         elif token.type in ("table_open", "table_close"):
             in_table = token.nesting == 1
             yield from table_blocks(rows)
@@ -90,7 +96,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
         elif token.type == "inline" and in_table:
             rows[-1].append(Cell(_plain(token), heading=heading_cell))
         elif token.type == "inline":
-            yield Block(_plain(token), heading=heading, line=lists > 0)
+            yield Block(_plain(token), heading=heading, line=lists > 0, level=level)
         elif token.type in ("fence", "code_block"):
             yield Block(token.content)
         elif token.type == "html_block":

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from index_builder.documents import MAX_BYTES, BrokenDocument, Document
 from index_builder.readers.text import decode, encoding_of_file, read_bytes
 from proxy.errors import SourceError
 
 _BLOCK = 1 << 20
+_CELL = re.compile(r'(?:"((?:[^"\t]|"")*+)"|"((?:[^"\r\n]|"")*+)"|([^\t\r\n]*))(\t|\r?\n|\r|\Z)')
+"""A cell of a TSV file and what ends it. One in quotes may hold line ends or tabs, but not both."""
+_IN_QUOTES = re.compile(r'(?:[^"\t]|"")*+')
 
 
 def read_jsonl(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
@@ -63,7 +68,7 @@ def read_csv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
 
 
 def read_tsv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
-    """One document a row, separated by tabs."""
+    """One document a row, separated by tabs. A quote that no other one closes is a part of the text."""
     return _read_table(path, id_, "\t")
 
 
@@ -117,20 +122,76 @@ def _read_table(path: Path, id_: str, delimiter: str) -> Iterator[Document | Bro
             header = file.readline(MAX_BYTES)
             delimiter = ";" if ";" in header and "," not in header else ","
             file.seek(0)
-        rows = csv.reader(file, delimiter=delimiter)
+        rows = _tab_separated(file) if delimiter == "\t" else _separated(file, delimiter)
         columns = _columns(rows)
-        for number, row in enumerate(rows, start=2):  # the header is row 1, as in a spreadsheet
+        for number, (line, row) in enumerate(rows, start=2):  # the header is row 1, as in a spreadsheet
             if not any(row):
                 continue
             try:
                 fields = dict(zip(columns, row, strict=False))
-                yield row_document(fields, f"{id_}#{rows.line_num}", path.stem, f"row {number}")
+                yield row_document(fields, f"{id_}#{line}", path.stem, f"row {number}")
             except SourceError as error:
-                yield BrokenDocument(f"{path}:{rows.line_num}", error.message)
+                yield BrokenDocument(f"{path}:{line}", error.message)
 
 
-def _columns(rows: Iterator[list[str]]) -> list[str]:
-    columns = [name.strip().lower() for name in next(rows, [])]
+def _separated(file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the numbers of their last lines."""
+    rows = csv.reader(file, delimiter=delimiter)
+    for row in rows:
+        yield rows.line_num, row
+
+
+def _tab_separated(file: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """As `_separated`, of a format that knows no quotes, though spreadsheets write them: one that begins a
+    cell counts where another one ends it."""
+    number = 0
+    ahead: deque[str] = deque()
+
+    def following() -> str:
+        return ahead.popleft() if ahead else file.readline()
+
+    while line := following():
+        taken = [line]
+        row, is_open = _cells(line)
+        while is_open:
+            more, closed = _until_closed(following)
+            if not closed:
+                ahead.extendleft(reversed(more))
+                break
+            taken += more
+            row, is_open = _cells("".join(taken))
+        number += len(taken)
+        yield number, row
+
+
+def _cells(text: str) -> tuple[list[str], bool]:
+    """The cells of a row, and whether the last one begins with a quote that a later line may close."""
+    cells: list[str] = []
+    position, is_open, end = 0, False, "\t"
+    while end == "\t" and (match := _CELL.match(text, position)):
+        quoted = match[1] if match[1] is not None else match[2]
+        cells.append(match[3] if quoted is None else quoted.replace('""', '"'))
+        is_open = quoted is None and match[3].startswith('"') and bool(_IN_QUOTES.fullmatch(match[3], 1))
+        position, end = match.end(), match[4]
+    return cells, is_open and end != "\t"
+
+
+def _until_closed(following: Callable[[], str]) -> tuple[list[str], bool]:
+    """The lines up to the one with the next tab or single quote, and whether that quote ends a cell."""
+    lines: list[str] = []
+    size = 0
+    while size <= MAX_BYTES and (line := following()):
+        lines.append(line)
+        size += len(line)
+        inside = _IN_QUOTES.match(line)
+        end = inside.end() if inside else 0
+        if end < len(line):
+            return lines, line[end] == '"' and line[end + 1 : end + 2] in ("", "\t", "\r", "\n")
+    return lines, False
+
+
+def _columns(rows: Iterator[tuple[int, list[str]]]) -> list[str]:
+    columns = [name.strip().lower() for name in next(rows, (0, []))[1]]
     if not any(columns):
         raise SourceError("holds no header")
     if "text" not in columns:

@@ -19,6 +19,7 @@ _BOMS = (
 )
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _GB2312_PAIR = re.compile(rb"[\xa1-\xf7][\xa1-\xfe]")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _BLOCK = 1 << 20
 
 
@@ -51,14 +52,14 @@ def encoding_of(data: bytes) -> str:
 
     UTF-8 where every character is valid, or nearly every one beyond ASCII (a few damaged bytes must not
     turn a whole Chinese document into noise); GB18030 where the bytes beyond ASCII come in pairs of the
-    GB2312 range, as in Chinese text; else Windows-1252, the superset of Latin-1 that browsers take for it.
+    GB2312 range and make Chinese words, not single characters within Latin ones; else Windows-1252, the
+    superset of Latin-1 that browsers take for it.
 
     Raises:
         SourceError: the bytes are not text (they hold NUL, and no byte order mark explains it).
     """
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            return encoding
+    if marked := marked_encoding(data):
+        return marked
     if b"\0" in data:
         raise SourceError("a binary file, not text")
     valid, invalid = _utf8_characters(data)
@@ -66,17 +67,45 @@ def encoding_of(data: bytes) -> str:
         return "utf-8"
     high = _HIGH.findall(data[:_BLOCK])
     paired = 2 * sum(len(_GB2312_PAIR.findall(run)) for run in high)
-    return "gb18030" if paired >= 0.8 * sum(map(len, high)) else "cp1252"
+    return "gb18030" if paired >= 0.8 * sum(map(len, high)) and _reads_as_chinese(data[:_BLOCK]) else "cp1252"
+
+
+def marked_encoding(data: bytes) -> str:
+    """The encoding that a byte order mark tells; empty where there is none."""
+    return next((encoding for bom, encoding in _BOMS if data.startswith(bom)), "")
+
+
+def _reads_as_chinese(data: bytes) -> bool:
+    """Whether at least half of what is beyond ASCII makes Chinese words, if read as GB18030.
+
+    Read so, `Größe` is `Gr鲞e`. Of a word at least one character is of the common ones, which GB2312 has
+    first. A character alone, as in `A级`, stands beside no small letter and not between two letters.
+    """
+    text = data.decode("gb18030", errors="replace")
+    chinese = other = 0
+    for run in _BEYOND_ASCII.finditer(text):
+        before, after = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
+        within = before.isalpha() and after.isalpha()
+        alone = len(run.group()) == 1 and (within or before.islower() or after.islower())
+        if not alone and any(map(_is_common, run.group())):
+            chinese += len(run.group())
+        else:
+            other += len(run.group())
+    return chinese >= other
+
+
+def _is_common(character: str) -> bool:
+    return b"\xb0" <= character.encode("gb18030", errors="replace")[:1] <= b"\xd7"
 
 
 def encoding_of_file(path: Path) -> str:
-    """As `encoding_of`, from the first MiB of the file alone, which may be of any size."""
+    """As `encoding_of`, from the first MiB in which there is anything beyond ASCII, and the rest of its last
+    line. The file may be of any size."""
     with path.open("rb") as file:
-        head = file.read(_BLOCK)
-        cut = len(head) == _BLOCK
-    if cut:  # not in the middle of a character
-        head = head[: head.rfind(b"\n") + 1] or head[: _BLOCK - 4]
-    return encoding_of(head)
+        block = file.read(_BLOCK)
+        while block.isascii() and b"\0" not in block and (following := file.read(_BLOCK)):
+            block = following
+        return encoding_of(block + file.readline(_BLOCK))
 
 
 def _utf8_characters(data: bytes) -> tuple[int, int]:

@@ -12,11 +12,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from index_builder.readers.text import decode
 from proxy.cli.compose import compose
 from proxy.config.load import load
 from proxy.config.settings import Settings
 from proxy.engine.app_context import AppContext, Sources
-from proxy.errors import RequestError
+from proxy.errors import RequestError, SourceError
 from proxy.openai_api.chat.response import Choice
 from proxy.openai_api.options import ResolvedOptions
 from proxy.openai_api.text_check import check_text
@@ -39,7 +40,7 @@ def run(text: str, config: Path | None, overrides: dict[str, Any], question: str
     """Prints what became of the text's claims. Exits with 3 when a claim is nonfactual."""
     settings = load(config, overrides)
     if text == "-":
-        text = sys.stdin.read(MAX_CHARACTERS + 1)
+        text = from_stdin()
     if not text.strip():
         raise RequestError("There is no text to check: give one, or pipe one in.")
     if len(text) > MAX_CHARACTERS:
@@ -53,6 +54,15 @@ def run(text: str, config: Path | None, overrides: dict[str, Any], question: str
         show(Console(highlight=False, soft_wrap=True), checked)
     if any(Verdict(claim["verdict"]).nonfactual for claim in checked.verification["claims"]):
         sys.exit(NONFACTUAL_EXIT)
+
+
+def from_stdin() -> str:
+    """The text on standard input, in any encoding that files of text may have. Of one that is too long, a
+    part that is too long. Raises `SourceError` where it is no text."""
+    try:
+        return decode(sys.stdin.buffer.read(4 * MAX_CHARACTERS + 4))
+    except SourceError as error:
+        raise SourceError(f"What is on standard input is {error.message}.") from error
 
 
 async def check(parts: AppContext, settings: Settings, text: str, question: str) -> Choice:

@@ -19,7 +19,7 @@ from index_builder.readers.rows import row_document
 from index_builder.sources import documents as source_documents
 from proxy.citations.faithfulness import CitationReport
 from proxy.citations.report import CitationOptions, check_citations, numbered
-from proxy.cli.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT, claim_line, counted
+from proxy.cli.check import COLOURS, MAX_CHARACTERS, NONFACTUAL_EXIT, claim_line, counted, from_stdin
 from proxy.cli.compose import open_checker
 from proxy.config.load import load
 from proxy.config.settings import Settings
@@ -41,7 +41,7 @@ def run(
     """Prints which statements their citations fully support. Exits with 3 when one is not."""
     settings = load(config, overrides)
     numbered_documents = read_documents(documents)
-    answer = sys.stdin.read(MAX_CHARACTERS + 1) if text == "-" else text
+    answer = from_stdin() if text == "-" else text
     if not answer.strip():
         raise RequestError("There is no answer to check: give one, or pipe one in.")
     if len(answer) > MAX_CHARACTERS:

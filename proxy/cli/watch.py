@@ -20,6 +20,9 @@ from proxy.errors import SourceError, VouchError
 RETRY = 30.0
 """Seconds after which a build that failed is tried again, though no source has changed."""
 
+PATIENCE = 30.0
+"""Seconds after which a change is indexed though a file is written to all the time, such as a log."""
+
 
 def run(sources: Sequence[str], config: Path | None, overrides: dict[str, Any], every: float) -> None:
     """Builds, and again whenever the sources have changed, until Ctrl-C."""
@@ -49,9 +52,11 @@ def watch(
     say: Callable[[VouchError], None],
     *,
     every: float,
+    patience: float = PATIENCE,
     going_on: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Looks at the sources again and again; builds when they have changed and nobody is writing to them.
+    """Looks at the sources again and again; builds when they have changed and nobody is writing to them, or
+    when somebody has been for longer than `patience`.
 
     An error is said, and ends nothing: the index stays as it was. It is said once per state of the sources,
     and what failed is tried again when they change, or after `RETRY` seconds.
@@ -62,22 +67,26 @@ def watch(
         rebuild: builds.
         say: told of what went wrong.
         every: seconds between two looks.
+        patience: seconds from a change to a build, though a file is not finished. It is read again later.
         going_on: asked before every look whether to look.
     """
     built: str | None = None
     failed: str | None = None
     again = 0.0
+    since: float | None = None
     while going_on():
         state = ""
         try:
             found = expand_outside(sources, out)
             state = fingerprint(found)
             due = state != failed or time.monotonic() >= again
-            if state != built and due and settled(found):
+            if state == built or not due:
+                since = None
+            elif settled(found) or time.monotonic() - (since := since or time.monotonic()) >= patience:
                 rebuild()
-                built, failed = state, None
+                built, failed, since = state, None, None
         except VouchError as error:
             if state != failed:
                 say(error)
-            failed, built, again = state, None, time.monotonic() + RETRY
+            failed, built, again, since = state, None, time.monotonic() + RETRY, None
         time.sleep(every)

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -56,9 +57,8 @@ def read_keys(path: Path) -> tuple[StoredKey, ...]:
     if len(raw) > MAX_BYTES:
         raise ConfigError(f"The key file {path} is over {MAX_BYTES:,} bytes.")
     keys = tuple(_key(path, number, line) for number, line in enumerate(raw.splitlines(), 1) if line.strip())
-    names = [key.name for key in keys]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(key.name for key in keys).items():
+        if count > 1:
             raise ConfigError(f"The key file {path} has two keys named {name!r}: give one another name.")
     return keys
 

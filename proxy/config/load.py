@@ -29,6 +29,10 @@ DEFAULT_FILE = Path("config.yaml")
 MAX_ERRORS = 5
 
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
+_SERVICE_LINK = re.compile(
+    r"VOUCH_(?:[A-Z0-9]+_)*?"
+    r"(?:SERVICE_HOST=|SERVICE_PORT(?:_[A-Z0-9]+)*=|PORT_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?=|PORT=(?:tcp|udp|sctp)://)"
+)
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -60,12 +64,12 @@ def load(
 def read(path: Path) -> Json:
     """The sections in a YAML file. Raises `ConfigError`."""
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+        tree = _Loader(path.read_text(encoding="utf-8")).get_single_data()
     except FileNotFoundError:
         raise ConfigError(f"No such file: {path}. Name one with --config.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"Can't read {path}: {error}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} is not valid YAML: {reason}") from error
     if tree is None:
@@ -77,6 +81,21 @@ def read(path: Path) -> Json:
     return tree
 
 
+class _Loader(yaml.SafeLoader):
+    """A loader that refuses a mapping with the same key twice, of which YAML would keep the last."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """The mapping as it is written, before keys are merged into it."""
+        node = super().compose_mapping_node(anchor)
+        seen: dict[str, yaml.Node] = {}
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            first = seen.setdefault(key.value, key)
+            if first is not key:
+                lines = f"lines {first.start_mark.line + 1} and {key.start_mark.line + 1}"
+                raise yaml.YAMLError(f"the key {key.value} is there twice, in {lines}; keep one")
+        return node
+
+
 def from_environment(environ: Mapping[str, str]) -> Json:
     """The tree that the variables spell: `VOUCH_SERVER__PORT=9000` is `{"server": {"port": 9000}}`.
 
@@ -84,7 +103,7 @@ def from_environment(environ: Mapping[str, str]) -> Json:
     """
     tree: Json = {}
     for name, value in sorted(environ.items()):
-        if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
+        if not _is_setting(name, value):
             continue
         *parents, key = path_of(name)
         node = tree
@@ -96,9 +115,17 @@ def from_environment(environ: Mapping[str, str]) -> Json:
                 )
         try:
             node[key] = yaml.safe_load(value)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):
             node[key] = value
     return tree
+
+
+def _is_setting(name: str, value: str) -> bool:
+    """Whether a variable sets a setting. Kubernetes gives each pod variables that are called after the
+    services of its namespace: for one that is named vouch, or vouch-web, they begin as ours do."""
+    if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
+        return False
+    return not _SERVICE_LINK.match(f"{name}={value}")
 
 
 def path_of(variable: str) -> tuple[str, ...]:
@@ -157,7 +184,7 @@ def validate(
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
-        variables = {path_of(name): name for name in environ if name.startswith(PREFIX)}
+        variables = {path_of(name): name for name, value in environ.items() if _is_setting(name, value)}
         raise ConfigError(
             f"In {source}: " + "; ".join(explain(error.errors(), variables)[:MAX_ERRORS])
         ) from None

@@ -97,8 +97,7 @@ def _prepare(out: Path) -> bool:
     except FileExistsError:
         if not out.is_dir():
             raise ConfigError(f"{out} is a file, not a folder for an index.", param="index.path") from None
-        ours = (out / MANIFEST).exists() or (out / _LOCK).exists()
-        if not ours and any(out.iterdir()):
+        if not _is_ours(out) and any(out.iterdir()):
             raise ConfigError(
                 f"{out} holds other files and no index; choose a new or empty folder.", param="index.path"
             ) from None
@@ -106,6 +105,17 @@ def _prepare(out: Path) -> bool:
     except OSError as error:
         raise _unwritable(out, error) from error
     return True
+
+
+def _is_ours(out: Path) -> bool:
+    """Whether an index is or was in the folder, or is built there: other programs have manifests too."""
+    if (out / _LOCK).exists():
+        return True
+    try:
+        made = json.loads((out / MANIFEST).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(made, dict) and str(made.get("generation")).startswith(_PREFIX)
 
 
 @contextlib.contextmanager

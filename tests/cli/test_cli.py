@@ -118,6 +118,22 @@ def test_check_prints_json_as_on_the_wire(example_index: Path, tmp_path: Path) -
     assert (claim["verdict"], "reason" in claim) == ("supported", False)
 
 
+def test_check_reads_standard_input_in_any_encoding(example_index: Path, tmp_path: Path) -> None:
+    def check(given: bytes) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "COLUMNS": "160", "NO_COLOR": "1", "VOUCH_CHECKER__NLI__SIZE": "small"}
+        command = [*VOUCH, "check", "-", "--index", str(example_index)]
+        done = subprocess.run(command, input=given, capture_output=True, cwd=tmp_path, env=env)
+        return subprocess.CompletedProcess(
+            command, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+
+    assert (
+        "The café Größe stands in Zürich."
+        in check("The café Größe stands in Zürich.".encode("cp1252")).stdout
+    )
+    assert "standard input is a binary file, not text" in one_line(check(b"\xff\0\1"))
+
+
 def test_index_reports_and_the_next_run_reuses(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

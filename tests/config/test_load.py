@@ -76,6 +76,31 @@ def test_the_environment_reaches_into_the_list_of_upstreams(tmp_path: Path) -> N
     assert (first.name, first.api_base, second.name) == ("gpt-4o-mini", "http://127.0.0.1:1/v1", "vouch/demo")
 
 
+@pytest.mark.parametrize("service", ["VOUCH", "VOUCH_WEB_2"])
+def test_variables_that_kubernetes_makes_of_services_set_nothing(service: str) -> None:
+    address = "tcp://10.0.0.7:80"
+    links = {
+        "SERVICE_HOST": "10.0.0.7",
+        "SERVICE_PORT": "80",
+        "SERVICE_PORT_HTTP": "80",
+        "PORT": address,
+        "PORT_80_TCP": address,
+        "PORT_80_TCP_PROTO": "tcp",
+        "PORT_80_TCP_PORT": "80",
+        "PORT_80_TCP_ADDR": "10.0.0.7",
+    }
+    assert load(environ={f"{service}_{name}": value for name, value in links.items()}) == load(environ={})
+
+
+def test_a_value_that_looks_like_a_date_and_is_none_is_text() -> None:
+    assert load(environ={"VOUCH_SERVER__HOST": "2024-02-30"}).server.host == "2024-02-30"
+
+
+def test_keys_that_are_merged_into_a_section_may_be_set_there_again(tmp_path: Path) -> None:
+    path = write(tmp_path, "indexes: {<<: {b: x}, b: y}")
+    assert load(path, environ={}).indexes == {"b": "y"}
+
+
 def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Path) -> None:
     path = write(
         tmp_path,
@@ -105,6 +130,7 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
         ("retrieval: {zzz: 1}", {}, "there are evidence, mode, top_k"),
         ("", {"VOUCH_SERVER__PROT": "1"}, "VOUCH_SERVER__PROT (server.prot) is an unknown key"),
         ("", {"VOUCH_PORT": "1"}, "VOUCH_PORT (port) is an unknown key; did you mean VOUCH_SERVER__PORT?"),
+        ("", {"VOUCH_SERVER__PORT": "tcp://h:1"}, "must be a whole number"),
         ("", {"VOUCH_SERVER_PORT": "1"}, "VOUCH_SERVER_PORT (server_port) is an unknown key; did you mean V"),
         ("", {"VOUCH_CONFG": "a"}, "VOUCH_CONFG (confg) is an unknown key; did you mean VOUCH_CONFIG?"),
         (
@@ -112,6 +138,13 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
             {"VOUCH_UPSTREAMS__0__API_BAS": "1"},
             "is an unknown key; did you mean VOUCH_UPSTREAMS__0__API_BASE?",
         ),
+        (
+            "server: {port: 1}\nindex: {path: a}\nserver: {host: b}",
+            {},
+            "the key server is there twice, in lines 1 and 3; keep one",
+        ),
+        ("server:\n  port: 1\n  port: 2", {}, "the key port is there twice, in lines 2 and 3; keep one"),
+        ("server: {host: 2024-02-30}", {}, "config.yaml is not valid YAML: day is out of range for month"),
         ("server: {host: {a: 1}}", {}, "server.host must be text, not a mapping"),
         (
             "upstreams: [{model: a/b, api_base: 'localhost:11434/v1'}]",

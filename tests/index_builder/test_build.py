@@ -228,6 +228,21 @@ def test_folders_that_can_not_hold_an_index(tmp_path: Path) -> None:
     assert [path.name for path in photos.iterdir()] == ["me.png"]
 
 
+@pytest.mark.parametrize("manifest", ['{"name": "App", "start_url": "/"}', "[]", "no JSON"])
+def test_a_manifest_of_another_program_is_not_overwritten(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "manifest.json").write_text(manifest)
+    with pytest.raises(ConfigError, match="web holds other files and no index"):
+        build_index(tmp_path / "web")
+    assert [path.read_text() for path in (tmp_path / "web").iterdir()] == [manifest]
+
+
+def test_a_copied_index_is_written_to_though_its_lock_was_left_behind(tmp_path: Path) -> None:
+    build_index(tmp_path / "index")
+    (tmp_path / "index" / ".vouch-lock").unlink()
+    build_index(tmp_path / "index")
+
+
 def test_a_full_disk_leaves_the_old_index(tmp_path: Path) -> None:
     out = tmp_path / "index"
     build_index(out)

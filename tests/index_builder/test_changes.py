@@ -156,6 +156,29 @@ def test_watching_goes_on_after_an_error_which_is_said_once(tmp_path: Path) -> N
     assert "holds no documents" in said[0]
 
 
+def test_watching_does_not_wait_for_ever_for_a_file_that_is_always_written_to(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.txt", tmp_path / "index"
+    log.write_text(ANIMALS[0], encoding="utf-8")
+    encoded: list[int] = []
+
+    def rebuild() -> None:
+        encoded.append(build([str(log)], out, encoder=HashingEncoder(), update=out.exists()).encoded)
+
+    def looks() -> Iterator[bool]:
+        until = time.monotonic() + 90
+        while len(encoded) < 2 and time.monotonic() < until:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(f" It is {time.time_ns()}.")
+            yield True
+        yield False
+
+    look = looks()
+    said: list[VouchError] = []
+    watch([str(log)], out, rebuild, said.append, every=0.05, patience=0.5, going_on=lambda: next(look))
+    assert (len(encoded), said) == (2, [])
+    assert all(encoded)
+
+
 def test_a_user_watches_a_folder(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

@@ -67,8 +67,12 @@ def sections(document: Document) -> dict[str, str]:
         ("这是一段中文，用国标编码。", "这是一段中文，用国标编码。".encode("gb18030")),
         ("Größe, café — naïve", "Größe, café — naïve".encode("cp1252")),
         ("a\nb\nc", b"a\r\nb\rc"),
+        *(
+            (text, text.encode("cp1252"))
+            for text in ["Größe: 12 m", "Ação", "Maçã, instalação", "GRÖßE", "Noël créée"]
+        ),
+        *((text, text.encode("gbk")) for text in ["锡", "A级", "T恤：99元", "3级", "第A组", "用Python写"]),
     ],
-    ids=["utf-8", "bom", "utf-16-le", "utf-16-be", "gb18030", "windows-1252", "line ends"],
 )
 def test_text_in_the_usual_encodings(tmp_path: Path, text: str, data: bytes) -> None:
     assert read_one(save(tmp_path / "name.txt", data)) == Document("name.txt", "name", text)
@@ -77,6 +81,13 @@ def test_text_in_the_usual_encodings(tmp_path: Path, text: str, data: bytes) -> 
 def test_a_few_invalid_bytes_do_not_spoil_a_utf_8_text(tmp_path: Path) -> None:
     data = ("中文文本" * 20).encode() + b"\xff\xfe" + "结束".encode()
     assert read_one(save(tmp_path / "a.txt", data)).text == "中文文本" * 20 + "\ufffd\ufffd结束"
+
+
+def test_a_table_whose_first_mebibyte_is_ascii_is_read_in_the_encoding_of_the_rest(tmp_path: Path) -> None:
+    rows = "title,text\n" + "tin,It melts at 232 degrees.\n" * 50_000 + "锡,锡是一种金属。\n"
+    *_, last = read(save(tmp_path / "a.csv", rows.encode("gbk")))
+    assert isinstance(last, Document)
+    assert (last.title, last.text) == ("锡", "锡是一种金属。")
 
 
 def test_a_binary_file_is_broken(tmp_path: Path) -> None:
@@ -139,6 +150,7 @@ def test_markdown_is_read_as_prose(tmp_path: Path) -> None:
         ("Text only.", "file"),
         ("---\ntitle: Tin: the metal\n---\nText.", "Tin: the metal"),
         ("---\n[1, 2]\n---\nText.", "file"),
+        ("---\ntitle: Tin\ndate: 2024-02-30\n---\nText.", "Tin"),
         ("---\ntitle: [not, text]\n---\nText.", "file"),
     ],
 )
@@ -153,6 +165,15 @@ def test_a_markdown_title(tmp_path: Path, text: str, title: str) -> None:
 
 def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
     assert read_one(save(tmp_path / "a.md", "---\n\nText after a rule.")).text == "Text after a rule."
+
+
+def test_lists_in_lists_are_read_and_those_beyond_the_limit_are_reported(tmp_path: Path) -> None:
+    items = ["  " * depth + f"- item {depth}\n" for depth in range(120)]
+    assert read_one(save(tmp_path / "a.md", "".join(items[:60]))).text.endswith("item 58\nitem 59")
+    broken, document = read(save(tmp_path / "b.md", "".join(items)))
+    assert isinstance(document, Document)
+    assert "item 98" in document.text
+    assert broken == BrokenDocument(f"{tmp_path}/b.md", "lists deeper than 100 in each other were left out")
 
 
 @pytest.mark.parametrize(
@@ -192,16 +213,56 @@ def test_a_page_is_read_without_its_furniture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("charset", "text"), [("gbk", "中文网页"), ("windows-1251", "Привет"), ("bogus", "café")]
+    ("charset", "encoding", "text"),
+    [
+        ("gbk", "gbk", "中文网页"),
+        ("windows-1251", "windows-1251", "Привет"),
+        ("bogus", "utf-8", "café"),
+        ("undefined", "utf-8", "café"),
+        ("iso-8859-1", "cp1252", "“Tin” costs 5 €"),
+        ("us-ascii", "cp1252", "“Tin” costs 5 €"),
+        ("utf-16", "utf-8", "“Tin” costs 5 €"),
+        ("gb2312", "gb18030", "朱镕基"),
+        ("iso-8859-1", "utf-8-sig", "“Tin” costs 5 €"),
+        ("utf-8", "utf-16", "café"),
+    ],
 )
-def test_a_page_says_its_encoding(tmp_path: Path, charset: str, text: str) -> None:
-    encoding = "utf-8" if charset == "bogus" else charset
+def test_a_page_says_its_encoding(tmp_path: Path, charset: str, encoding: str, text: str) -> None:
     html = f'<meta charset="{charset}"><p>{text}</p>'.encode(encoding)
     assert read_one(save(tmp_path / "page.htm", html)) == Document("page.htm", "page", text)
 
 
 def test_a_deeply_nested_page_is_refused(tmp_path: Path) -> None:
     assert "nested more than 1,000 deep" in reason(save(tmp_path / "a.html", "<div>" * 100_000 + "x"))
+
+
+def test_what_looks_like_tags_in_scripts_and_comments_is_not_deep(tmp_path: Path) -> None:
+    less = "if (a<b) c();" * 2000
+    html = f"<!--{less}--><style>{less}</style><script>{less}</script><textarea>{less}</textarea><p>x"
+    assert read_one(save(tmp_path / "a.html", html)).text == "x"
+
+
+HEADINGS = [(1, "Robots", ""), (2, "Prices", ""), (2, "Colours", ""), (1, "Help", "Call."), (2, "Empty", "")]
+
+
+def test_headings_that_nothing_stands_under_become_text(tmp_path: Path) -> None:
+    html = "".join(f"<h{level}>{name}</h{level}><p>{text}" for level, name, text in HEADINGS)
+    markdown = "\n\n".join(f"{'#' * level} {name}\n\n{text}" for level, name, text in HEADINGS)
+    word = docx.Document()
+    for level, name, text in HEADINGS:
+        word.add_heading(name, level=level)
+        word.add_paragraph(text)
+    word.save(str(tmp_path / "a.docx"))
+    under = {"Robots": "Prices\nColours", "Help": "Call.\n\nEmpty"}
+    assert sections(read_one(save(tmp_path / "a.html", f"<title>T</title>{html}"))) == under
+    assert sections(read_one(save(tmp_path / "a.md", f"# T\n\n{markdown}"))) == under
+    assert sections(read_one(tmp_path / "a.docx")) == under
+
+
+def test_a_heading_above_a_section_and_one_that_is_the_title_do_not(tmp_path: Path) -> None:
+    html = "<title>Tin</title><h1>Tin</h1><h2>Uses</h2><h3>Solder</h3><p>Text."
+    assert read_one(save(tmp_path / "a.html", html)).text == "Text."
+    assert reason(save(tmp_path / "b.html", "<title>Tin</title><h1>Tin</h1>")) == "holds no text"
 
 
 def test_many_elements_that_need_no_end_tag_are_not_deep(tmp_path: Path) -> None:
@@ -411,6 +472,23 @@ def test_one_json_object(tmp_path: Path) -> None:
 def test_a_table(tmp_path: Path, name: str, data: bytes) -> None:
     place = ((0, f"{name}, row 2"),)
     assert read_one(save(tmp_path / name, data)) == Document("1", "T", 'One, "two"\nthree', sections=place)
+
+
+@pytest.mark.parametrize(
+    ("first", "text"),
+    [
+        ('"Tin" is a metal.', '"Tin" is a metal.'),
+        ('"Tin is a metal.', '"Tin is a metal.'),
+        ('"', '"'),
+        ('"Tin, ""the"" metal"', 'Tin, "the" metal'),
+        ('"Tin\tand lead"', "Tin\tand lead"),
+        ('"Tin\n\nand ""lead"""', 'Tin\n\nand "lead"'),
+    ],
+)
+def test_a_quote_in_a_tsv_file_swallows_no_other_row(tmp_path: Path, first: str, text: str) -> None:
+    rows = f'id\ttext\n1\t{first}\n2\tLead is "heavy"\n3\tThe pipe is 5"\n'
+    found = [row.text for row in read(save(tmp_path / "a.tsv", rows)) if isinstance(row, Document)]
+    assert found == [text, 'Lead is "heavy"', 'The pipe is 5"']
 
 
 def test_a_chinese_table_out_of_a_spreadsheet(tmp_path: Path) -> None:

@@ -130,6 +130,24 @@ def test_what_may_not_be_read_is_broken(tmp_path: Path) -> None:
     assert kinds == ["BrokenDocument", "BrokenDocument", "Document"]
 
 
+def test_what_can_not_be_looked_at_is_broken_in_a_folder_and_an_error_when_named(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt")
+    (tmp_path / "b.txt").symlink_to("b" * 300)
+    assert ids(tmp_path) == ["broken: File name too long", "a.txt"]
+    with pytest.raises(SourceError, match="can't be read: File name too long"):
+        expand(["b" * 300])
+
+
+def test_the_name_of_a_broken_file_is_unicode(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/vid\xe9.txt")).touch()
+    assert read(tmp_path) == [BrokenDocument(f"{tmp_path}/vid\ufffd.txt", "holds no text")]
+
+
+def test_an_empty_name_is_not_the_current_folder() -> None:
+    with pytest.raises(SourceError, match="without a name"):
+        expand([""])
+
+
 def test_a_file_that_goes_away_meanwhile_is_broken(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt")
     write(tmp_path / "b.txt")

@@ -1,0 +1,87 @@
+"""Word documents as Word writes them: with changes that were tracked, fields, controls, tables in tables."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+import docx
+import pytest
+
+from tests.index_builder.test_readers import read_one
+
+
+def word_file(path: Path, body: str) -> Path:
+    """A Word document with that body and no properties."""
+    docx.Document().save(str(path))
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist() if name != "docProps/core.xml"}
+    start, end = re.split(rb"<w:body>.*</w:body>", members["word/document.xml"], flags=re.DOTALL)
+    members["word/document.xml"] = start + f"<w:body>{body}</w:body>".encode() + end
+    members["_rels/.rels"] = re.sub(rb"<Relationship [^>]*core\.xml[^>]*>", b"", members["_rels/.rels"])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def run(text: str) -> str:
+    return f"<w:r><w:t xml:space='preserve'>{text}</w:t></w:r>"
+
+
+def paragraph(text: str) -> str:
+    return f"<w:p>{run(text)}</w:p>"
+
+
+def row(*cells: str, mark: str = "") -> str:
+    return f"<w:tr>{mark}{''.join(f'<w:tc>{cell}</w:tc>' for cell in cells)}</w:tr>"
+
+
+def table(*rows: str) -> str:
+    return f"<w:tbl>{''.join(rows)}</w:tbl>"
+
+
+DELETED = "<w:trPr><w:del/></w:trPr>"
+MERGED = "<w:tcPr><w:vMerge {}/></w:tcPr>"
+PROMPT = "<w:sdtPr><w:showingPlcHdr/></w:sdtPr>"
+CONTENTS = "<w:sdtPr><w:docPartObj><w:docPartGallery w:val='Table of Contents'/></w:docPartObj></w:sdtPr>"
+TIN = table(
+    row(MERGED.format("w:val='restart'") + paragraph("old"), paragraph("old"), mark=DELETED),
+    row(MERGED.format("") + paragraph("bronze"), paragraph("12 %")),
+    f"<w:ins>{row(paragraph('pewter'), paragraph('90 %'))}</w:ins>",
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (f"<w:p>{run('It ')}<w:ins>{run('is')}</w:ins></w:p>", "It is"),
+        (f"<w:p>{run('It ')}<w:del><w:r><w:delText>was</w:delText></w:r></w:del>{run('is')}</w:p>", "It is"),
+        (
+            f"<w:p><w:moveFrom>{run('is')}</w:moveFrom>{run('It ')}<w:moveTo>{run('is')}</w:moveTo></w:p>",
+            "It is",
+        ),
+        (f"<w:p>{run('It ')}<w:sdt><w:sdtContent>{run('is')}</w:sdtContent></w:sdt></w:p>", "It is"),
+        (f"<w:sdt><w:sdtContent>{paragraph('It is')}</w:sdtContent></w:sdt>", "It is"),
+        (f"<w:p>{run('It ')}<w:smartTag><w:smartTag>{run('is')}</w:smartTag></w:smartTag></w:p>", "It is"),
+        (
+            f"<w:p><w:hyperlink>{run('It ')}<w:fldSimple>{run('is')}</w:fldSimple></w:hyperlink></w:p>",
+            "It is",
+        ),
+        (
+            f"{paragraph('It is')}<w:sdt>{PROMPT}<w:sdtContent>{paragraph('Click')}</w:sdtContent></w:sdt>",
+            "It is",
+        ),
+        (
+            f"<w:sdt>{CONTENTS}<w:sdtContent>{paragraph('It 1')}</w:sdtContent></w:sdt>{paragraph('It is')}",
+            "It is",
+        ),
+        (TIN, "bronze | 12 %\npewter | 90 %"),
+        (table(row(paragraph("Around.") + TIN)), "Around.\n\nbronze | 12 %\npewter | 90 %"),
+    ],
+    ids="inserted deleted moved control block tag field prompt contents rows tables".split(),
+)
+def test_a_word_document_is_read_as_it_is_shown(tmp_path: Path, body: str, text: str) -> None:
+    document = read_one(word_file(tmp_path / "report.docx", body))
+    assert (document.title, document.text) == ("report", text)
