@@ -6,9 +6,7 @@ DEV := .venv/.installed-dev
 CLIENTS := tests/clients
 UIS := tests/chat_uis
 REAL_LLM := tests/real_llm
-# Python compiles what is imported, when it is: compiling all takes as long as unpacking it.
-INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
-PIP := $(BIN)/python $(INSTALL)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-package torch --custom-compile-command 'make lock'
 
@@ -83,19 +81,19 @@ $(DEV): $(RUN) requirements-dev.lock
 # In an environment of their own: they want other versions than Vouch does.
 $(CLIENTS)/.venv/.installed: $(CLIENTS)/requirements.txt
 	@$(PYTHON) -m venv $(CLIENTS)/.venv
-	@$(CLIENTS)/.venv/bin/python $(INSTALL) --requirement $<
+	@$(CLIENTS)/.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 # torch first, without CUDA: Open WebUI asks for it.
 $(UIS)/.venv-%/.installed: $(UIS)/requirements-%.txt
 	@$(PYTHON) -m venv $(UIS)/.venv-$*
-	@test $* != open-webui || $(UIS)/.venv-$*/bin/python $(INSTALL) --requirement requirements-torch.txt
-	@$(UIS)/.venv-$*/bin/python $(INSTALL) --requirement $<
+	@test $* != open-webui || $(UIS)/.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-torch.txt
+	@$(UIS)/.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 $(REAL_LLM)/.venv/.installed: $(REAL_LLM)/requirements.txt
 	@$(PYTHON) -m venv $(REAL_LLM)/.venv
-	@$(REAL_LLM)/.venv/bin/python $(INSTALL) --retries 1 --no-deps --requirement $<
+	@$(REAL_LLM)/.venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 --no-deps --requirement $<
 	@touch $@
 
 tests/web/node_modules/.package-lock.json: tests/web/package-lock.json
