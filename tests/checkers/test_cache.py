@@ -107,17 +107,26 @@ async def test_who_waits_asks_anew_when_the_one_who_asked_leaves() -> None:
     assert len(inner.calls) == 2
 
 
-async def test_an_unavailable_checker_is_told_to_all_who_wait() -> None:
+ONE = Asker("one")
+
+
+@pytest.mark.parametrize(("askers", "calls"), [([ONE] * 3, 1), ([Asker("poor"), Asker("rich")], 2)])
+async def test_a_failure_is_told_to_all_who_wait_but_other_requests_ask_anew(
+    askers: list[Asker], calls: int
+) -> None:
     inner = Counting(poison="a")
     cached = Cached(inner, "1")
     inner.gate.clear()
-    asking = [asyncio.create_task(cached.check(pairs("a"))) for _ in range(3)]
+    asking = []
+    for asker in askers:
+        ASKER.set(asker)
+        asking.append(asyncio.create_task(cached.check(pairs("a"))))
     await until(lambda: inner.calls)
     await asyncio.sleep(0)
     inner.gate.set()
     answers = await asyncio.gather(*asking, return_exceptions=True)
     assert all(isinstance(answer, CheckError) for answer in answers)
-    assert len(inner.calls) == 1
+    assert len(inner.calls) == calls
 
 
 async def test_the_pair_not_seen_for_longest_goes_first() -> None:
@@ -151,19 +160,3 @@ def test_what_is_kept_stays_within_its_bounds(texts: list[str], max_pairs: int, 
         assert sum(4 * len(pair.claim) + 1 for _, pair in held) <= max_chars
     if keys and max_pairs and 4 * len(texts[-1]) + 1 <= max_chars:
         assert kept.get(keys[-1]) is not None
-
-
-async def test_a_failure_of_another_request_is_asked_again() -> None:
-    inner = Counting(poison="a")
-    cached = Cached(inner, "1")
-    inner.gate.clear()
-    asking = []
-    for name in ("poor", "rich"):
-        ASKER.set(Asker(name))
-        asking.append(asyncio.create_task(cached.check(pairs("a"))))
-    await until(lambda: inner.calls)
-    await asyncio.sleep(0)
-    inner.gate.set()
-    answers = await asyncio.gather(*asking, return_exceptions=True)
-    assert all(isinstance(answer, CheckError) for answer in answers)
-    assert len(inner.calls) == 2
