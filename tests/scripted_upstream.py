@@ -13,7 +13,8 @@
 A str or a message dict stands for `Reply(it)` wherever a behaviour is expected. Chat replies are streamed
 when the request says `"stream": true`. `/v1/models`, `/v1/embeddings` (deterministic, 8 dimensions),
 `/v1/completions` and `/v1/moderations` answer by themselves while the queue is empty. An `Upstream` may be
-used by several tests: `clear()` forgets the queue, the requests and the answer.
+used by several tests: `clear()` forgets the queue, the requests and the answer. What was asked before it, and
+arrives late, takes none of what is enqueued after it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from tests.behaviours import (
     CREATED,
     MODEL,
     Answer,
-    Behaviour,
     Drop,
     Hang,
     Json,
@@ -102,11 +102,9 @@ class Upstream:
 
     def clear(self) -> None:
         """As new: no queue, no requests, the default answer."""
-        self._queue.clear()
-        self.requests.clear()
-        self.answer = echo
-        while self._left.acquire(blocking=False):
-            pass
+        asyncio.run_coroutine_threadsafe(self._take_in(), self._loop).result(30)
+        self._queue, self.requests = deque(), []
+        self.answer, self._left = echo, threading.Semaphore(0)
 
     def wait_for_disconnect(self, timeout: float = 30.0) -> None:
         """Until one more client has left before its answer's end (`await asyncio.to_thread(...)` it)."""
@@ -146,35 +144,40 @@ class Upstream:
         await runner.cleanup()
         await asyncio.sleep(0.02)  # the loop closes sockets in its next rounds: they must not outlive it
 
+    async def _take_in(self) -> None:
+        """Until what clients have sent is being answered: it is accepted, read and handled in turns."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        queue, requests, answer, left = self._queue, self.requests, self.answer, self._left
         body = await request.json() if request.can_read_body else {}
         headers = {name.lower(): value for name, value in request.headers.items()}
         port = request.transport.get_extra_info("peername")[1] if request.transport else 0
         record = Request(request.method, request.path, headers, body, request.query_string, port)
         with self._arrived:
-            self.requests.append(record)
+            requests.append(record)
             self._arrived.notify_all()
         if self._api_key and headers.get("authorization") != f"Bearer {self._api_key}":
             error = {"type": "invalid_request_error", "code": "invalid_api_key"}
             return await Status(401, "Incorrect API key provided.", error=error).respond(request, body)
         try:
-            return await self._behaviour(request.path, body).respond(request, body)
+            said = _next_answer(queue, answer, request.path, body)
+            behaviour = Reply(said) if isinstance(said, str | dict) else said
+            return await behaviour.respond(request, body)
         except ToldToDropError:
             return web.Response()  # goes nowhere; raising would log a server error
         except (asyncio.CancelledError, ConnectionResetError):
             record.disconnected = True
-            self._left.release()
+            left.release()
             raise
 
-    def _behaviour(self, path: str, body: Json) -> Behaviour:
-        route = path.removeprefix("/v1/")
-        if self._queue:
-            answer = self._queue.popleft()
-        elif route == "chat/completions":
-            answer = self.answer(body)
-        else:
-            answer = OTHER_ROUTES.get(route, unknown_route)(body)
-        return Reply(answer) if isinstance(answer, str | dict) else answer
+
+def _next_answer(queue: deque[Answer], answer: Callable[[Json], Answer], path: str, body: Json) -> Answer:
+    route = path.removeprefix("/v1/")
+    if queue:
+        return queue.popleft()
+    return answer(body) if route == "chat/completions" else OTHER_ROUTES.get(route, unknown_route)(body)
 
 
 def unknown_route(_: Json) -> Answer:
