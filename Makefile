@@ -19,7 +19,7 @@ serve: $(RUN) index/manifest.json  ## serve the examples' index, or what config.
 	@$(BIN)/vouch serve
 
 test: $(DEV)  ## all tests: no network, no GPU, no key
-	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test-llm: $(DEV)  ## a real, very small LLM behind Vouch; skipped where its packages can't be installed
 	@$(MAKE) --silent $(REAL_LLM)/.venv/.installed || echo "The packages of $(REAL_LLM)/requirements.txt can't be installed here."

@@ -34,6 +34,30 @@ def pytest_xdist_auto_num_workers() -> int:
     return cores() + 1
 
 
+_LONGEST = [
+    f"tests/{name}.py"
+    for name in (
+        "test_docs",
+        "test_replay",
+        "cli/test_workers",
+        "clients/test_clients",
+        "test_scale",
+        "retrieval/test_vector_index",
+        "index_builder/test_journal",
+        "training/test_fit",
+        "cli/test_cli",
+        "cli/test_compose_checkers",
+        "evaluation/test_checkers",
+    )
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first: begun last, one process would be left alone with them."""
+    place = {ROOT / name: n for n, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def models_loaded_once() -> Iterator[None]:
     """All servers of a process share the packaged checkers' models: loading one takes seconds."""

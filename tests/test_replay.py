@@ -21,7 +21,7 @@ from tests.serving import serving, settings_for
 
 FELM = DATA / "papers" / "ceg_felm_wk_top10.json"
 HALUEVAL = DATA / "papers" / "ceg_halueval_377.json"
-PASSAGES, ANSWERS, STEP = 600, 10, 30
+PASSAGES, ANSWERS, STEP = 150, 10, 30
 """Of 5,795 and 184, and one of as many of 377 drafts: the benchmark replays them all."""
 CORPUS = DATA / "corpora" / "wikipedia_en.jsonl"
 
@@ -40,7 +40,8 @@ def wikipedia_url(tmp_path_factory: pytest.TempPathFactory, session_upstream: Up
     corpus.write_text("".join(lines[:PASSAGES]), encoding="utf-8")
     index_command.run([str(corpus)], None, {"index": {"path": str(index)}}, strict=True)
     library = load_library(Settings.model_validate({"index": {"path": str(index)}}))
-    settings = settings_for(session_upstream.url, checker={"nli": {"size": "small"}})
+    quick = {"checker": {"nli": {"size": "small"}}, "retrieval": {"top_k": 2}}
+    settings = settings_for(session_upstream.url, **quick)
     with serving(settings, library) as url:
         yield url
     library.close()
