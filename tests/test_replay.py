@@ -40,7 +40,7 @@ def wikipedia_url(tmp_path_factory: pytest.TempPathFactory, session_upstream: Up
     corpus.write_text("".join(lines[:PASSAGES]), encoding="utf-8")
     index_command.run([str(corpus)], None, {"index": {"path": str(index)}}, strict=True)
     library = load_library(Settings.model_validate({"index": {"path": str(index)}}))
-    quick = {"checker": {"nli": {"size": "small"}}, "retrieval": {"top_k": 2}}
+    quick: dict[str, Any] = {"checker": {"nli": {"size": "small"}}, "retrieval": {"top_k": 2}}
     settings = settings_for(session_upstream.url, **quick)
     with serving(settings, library) as url:
         yield url
