@@ -179,18 +179,22 @@ def _numbered(findings: Sequence[Finding], numbers: Mapping[str, int]) -> dict[i
 
 def safe_url(url: str) -> str:
     """The URL, or nothing where a client that makes a link of it would run it (`javascript:`, `data:`)."""
+    return url if scheme_of(url) in ("", "http", "https", "urn", "file", "ftp", "doi") else ""
+
+
+def scheme_of(url: str) -> str | None:
+    """The scheme in lower case, "" without one; None where the text can't be read as an address (`http://[`)."""
     try:
-        scheme = urlsplit(url).scheme.lower()
+        return urlsplit(url).scheme.lower()
     except ValueError:
-        return ""
-    return url if scheme in ("", "http", "https", "urn", "file", "ftp", "doi") else ""
+        return None
 
 
 def _url(evidence: Evidence, url_of: Callable[[Evidence], str]) -> str:
     """The passage's own url where a browser can open it and Markdown can hold it, opened at the evidence: at
     the page of a PDF file, else at the sentence (WICG, "Text Fragments")."""
     passage = evidence.passage
-    if urlsplit(passage.url).scheme.lower() not in ("http", "https"):
+    if scheme_of(passage.url) not in ("http", "https"):
         return url_of(evidence)
     url = quote(passage.url, safe="/:?#[]@!$&'*+,;=%~-._")
     parts = urlsplit(url)

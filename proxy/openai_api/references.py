@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from urllib.parse import urlsplit
 
-from proxy.citations.place import safe_url
+from proxy.citations.place import safe_url, scheme_of
 from proxy.errors import RequestError
 from proxy.types import Json, Passage
 
@@ -94,10 +93,7 @@ def _neighbour(passage: Passage, side: str) -> str:
 def _source(passage: Passage) -> str:
     """A link to the document, where a browser may open it; else its address, if it has one."""
     url = escape(passage.url)
-    try:
-        opens = urlsplit(passage.url).scheme.lower() in ("http", "https")
-    except ValueError:
-        opens = False
+    opens = scheme_of(passage.url) in ("http", "https")
     link = f'<a href="{url}" rel="noopener noreferrer">Open the source</a> <small>{url}</small>'
     return link if opens else url
 

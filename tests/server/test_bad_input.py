@@ -36,6 +36,12 @@ HELLO = [{"role": "user", "content": "Hello"}]
             "messages.0.content",
             "integer",
         ),
+        (
+            {"model": "test", "messages": [{"role": "user", "content": [{"type": ["text"], "text": "Hi"}]}]},
+            400,
+            "messages.0.content.0.type",
+            "must be a string, not a list",
+        ),
         ({"model": 7, "messages": HELLO}, 400, "model", "must be a string"),
         ({"model": "test", "messages": HELLO, "stream": "yes"}, 400, "stream", "must be a boolean"),
         ({"model": "test", "messages": HELLO, "n": "two"}, 400, "n", "must be an integer"),

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from proxy.cli.logs import CHATTY
 from tests.scripted_upstream import Raw, Reply, Status, Upstream
-from tests.server.facts import UNKNOWN
+from tests.server.facts import TRUE, UNKNOWN
 
 MESSAGES: Any = [{"role": "user", "content": "What do you know about the Eiffel Tower?"}]
 OPTIONS: Any = {"vouch": {"max_rounds": 0}}
@@ -295,12 +295,19 @@ def test_no_log_has_the_text_of_a_chat(
             logging.getLogger(name).setLevel(level)
 
 
-def test_urls_that_a_browser_would_run_are_left_out(base_url: str, upstream: Upstream) -> None:
-    upstream.enqueue(UNKNOWN)
-    documents = [{"text": "A page about submarines and mayors of Atlantis.", "url": "javascript:alert(1)"}]
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "http://[bad]/x", "http://user@[x", "http://\u2100/x"]
+)
+def test_urls_that_a_browser_would_run_or_nobody_can_read_are_left_out(
+    base_url: str, upstream: Upstream, url: str
+) -> None:
+    upstream.enqueue(f"{UNKNOWN} {TRUE}")
+    about = "A page about submarines and mayors of Atlantis."
+    documents = [{"text": text, "url": url} for text in (about, TRUE)]
     body = {"model": "test", "messages": MESSAGES, "vouch": {"max_rounds": 0, "documents": documents}}
     answer = httpx.post(f"{base_url}/chat/completions", json=body, timeout=60)
     assert answer.status_code == 200
     failed = answer.json()["verification"]["attempts"][0]["nonfactual"]
     assert failed[0]["evidence"]["title"] is not None
-    assert "javascript:" not in answer.text
+    assert answer.json()["references"][0]["text"] == TRUE
+    assert json.dumps(url)[1:-1] not in answer.text

@@ -216,7 +216,16 @@ def _messages(body: Json) -> list[Json]:
                 f"`content` must be a string or a list of parts, not {kind_of(message['content'])}.",
                 param=f"messages.{index}.content",
             )
+        _require_types(message, f"messages.{index}.content")
     return messages
+
+
+def _require_types(message: Json, param: str) -> None:
+    """Raises `RequestError` where a part of the content has a type that is no string."""
+    content = message.get("content")
+    for index, part in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(part, dict) and part.get("type") is not None:
+            expect(part["type"], str, f"{param}.{index}.type")
 
 
 def _is_text(part: Any) -> bool:

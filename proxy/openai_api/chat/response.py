@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from proxy.citations.history import appended, notice, summary
 from proxy.citations.place import QUOTE_GAP, Annotated, Located, Reference, safe_url
 from proxy.engine.delivery import Answer, Rendering
 from proxy.engine.judging import shares, verdict_of
+from proxy.text.alignment import common
 from proxy.types import (
     Aggregation,
     Attempt,
@@ -233,14 +233,15 @@ def _replaced(earlier: Sequence[Finding], annotated: Annotated) -> list[tuple[in
     new = [located.finding.claim.text for located in annotated.claims]
     bounds = [(located.start, located.end) for located in annotated.claims]
     spans: list[tuple[int, int]] = []
-    for kind, first, last, start, end in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
-        if kind == "equal":
-            spans += bounds[start:end]
-        elif last > first:
+    start = 0
+    for first, end in [*common(old, new), (len(old), len(new))]:
+        if first > len(spans):
             here = bounds[start][0] if start < len(bounds) else len(annotated.content)
             # As many claims as were replaced: the draft of a stream that was corrected ends where it failed.
-            until = bounds[min(start + last - first, end) - 1][1] if end > start else here
-            spans += [(here, until)] * (last - first)
+            until = bounds[min(start + first - len(spans), end) - 1][1] if end > start else here
+            spans += [(here, until)] * (first - len(spans))
+        spans += bounds[end : end + (first < len(old))]
+        start = end + 1
     return spans
 
 
