@@ -32,7 +32,7 @@ from proxy.openai_api.openapi import openapi
 from proxy.server.audit_log import AuditLog
 from proxy.server.chats import ChatService
 from proxy.server.key_ring import KeyRing
-from proxy.server.middleware import CancelOnDisconnect, Keys, LocalOnly, RequestId
+from proxy.server.middleware import CancelOnDisconnect, Keys, LocalOnly, Mounted, RequestId
 from proxy.server.prometheus import Metrics
 from proxy.server.rates import LargeBodies
 from proxy.server.readiness import canary_of
@@ -122,6 +122,7 @@ def create_app(
             Route("/openapi.json", _described(keys=server.has_keys)),
         ],
         middleware=[
+            Middleware(Mounted),
             Middleware(RequestId, metrics=metrics, tracer=tracer),
             *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=origins)]),
             *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),

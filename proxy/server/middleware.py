@@ -1,5 +1,5 @@
-"""Plain ASGI middleware: the request id, which websites may ask, API keys and their rates, and cancellation
-when the client disconnects."""
+"""Plain ASGI middleware: where the application is mounted, the request id, which websites may ask, API keys
+and their rates, and cancellation when the client disconnects."""
 
 from __future__ import annotations
 
@@ -42,6 +42,22 @@ KEY_HEADER = "x-vouch-key"
 
 _REQUEST_ID = b"x-request-id"
 _SAFE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+
+
+class Mounted:
+    """Makes `path` what routes and keys go by, where the application is mounted in another or stands behind a
+    proxy's prefix. Links have the prefix again (`app_root_path`, as Starlette's own mounts leave it)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        prefix = scope.get("root_path", "").rstrip("/")
+        if prefix:
+            path = scope["path"]
+            within = path.removeprefix(prefix) if path.startswith(f"{prefix}/") else path
+            scope = {**scope, "path": within, "root_path": "", "app_root_path": prefix}
+        await self.app(scope, receive, send)
 
 
 class RequestId:

@@ -137,7 +137,7 @@ class Endpoints:
         if name is not None and not isinstance(name, str):
             raise RequestError("`model` must be a string.", param="model")
         model = find_model(self.context.models, name)
-        route = request.url.path.removeprefix("/v1/")
+        route = request.scope["path"].removeprefix("/v1/")
         if model.forwarder is None:
             raise NotFoundError(f"The model {model.name!r} has no {route}; it only chats.", param="model")
         body = within_limits(body, model, self.settings)
