@@ -6,6 +6,7 @@ it has said so far, the sentence and the evidence, and continues from there. Wha
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -14,13 +15,21 @@ from proxy.correction.leaks import instructions_of
 from proxy.correction.reprompt import MAX_EVIDENCE_CHARS, documents, opening_patterns, with_turns, written
 from proxy.text.delimiters import delimiter_for
 from proxy.text.scripts import language_of
-from proxy.types import Chat, Finding, Json, Language
+from proxy.types import Chat, Claim, Finding, Json, Language
 
 _ENOUGH = 12
 """Characters that must be the same before they count as a repetition."""
 _LONGEST = 8_000
 """Characters at the end of the prefix in which repetitions are looked for."""
 _STOPS = ".!?。！？"
+_TAGS = ("<think>", "<thinking>")
+_THINKING = re.compile("|".join(_TAGS))
+_THOUGHT = re.compile(r"</think(?:ing)?>\s*")
+_MARK = r"[ \t]*(?:>|(?:[-+*•]|\d{1,9}[.)]|#{1,6})(?=[ \t]))"
+_MARKED = re.compile(rf"{_MARK}|[ \t]*\|")
+_CONTAINERS = re.compile(rf"(?:{_MARK})+[ \t]*|[ \t]*\|(?:.*\|)?[ \t]*")
+_UNDECIDED = re.compile(r"[ \t]*(?:\d{0,9}[.)]?|[-+*•]|#{1,6})")
+_LONGEST_TAG = len("</thinking>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,7 @@ def continuation(chat: Chat, prefix: str, failed: Finding, *, prefill: bool = Fa
     Messages are appended, never altered. With `prefill` the last message is the prefix as an assistant's
     turn, for providers whose models continue it; otherwise the last message asks for the continuation.
     """
-    words = _WORDS[language_of(prefix or failed.claim.text)]
+    words = _WORDS[language_of(f"{prefix}{failed.claim.text}")]
     shown = tuple(documents([failed], MAX_EVIDENCE_CHARS))
     texts = chain([failed.claim.text], *((document.title, document.text) for document in shown))
     delimiter = delimiter_for(texts)
@@ -110,6 +119,89 @@ def is_continuation(message: str) -> bool:
     return any(opening.fullmatch(first) for opening in _OPENINGS.values())
 
 
+def marks_before(text: str, claim: Claim) -> str:
+    """The marks of a list, a heading, a quotation or a row between the beginning of a claim's line and the
+    claim; empty where other text stands there."""
+    line = text.rfind("\n", 0, claim.start) + 1
+    return text[line : claim.start] if _CONTAINERS.fullmatch(text, line, claim.start) else ""
+
+
+class Joint:
+    """What is new of a continuation of `prefix`, while it arrives in pieces: without thoughts, and without
+    what it repeats. Where it has no mark of its own, `marks` stand before it: those of the item that it goes
+    on with, which the prefix ends before."""
+
+    def __init__(self, prefix: str, marks: str = "") -> None:
+        self._steps = (_Thoughts(), Overlap(prefix), _Marks(marks))
+
+    def feed(self, piece: str) -> str:
+        """The new text that was not returned yet."""
+        for step in self._steps:
+            piece = step.feed(piece)
+        return piece
+
+    def end(self) -> str:
+        """What is still held back, once nothing more comes."""
+        text = ""
+        for step in self._steps:
+            text = step.feed(text) + step.end()
+        return text
+
+
+class _Marks:
+    """Puts marks before a text that begins with none."""
+
+    def __init__(self, marks: str) -> None:
+        self._marks = marks
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        if not self._marks:
+            return piece
+        self._held += piece
+        return "" if _UNDECIDED.fullmatch(self._held) and len(self._held) < _LONGEST else self.end()
+
+    def end(self) -> str:
+        held, self._held = self._held, ""
+        marks, self._marks = self._marks, ""
+        return held if not held.strip() or held[0] == "\n" or _MARKED.match(held) else marks + held
+
+
+class _Thoughts:
+    """Removes what is thought aloud (`<think>…</think>`) where a continuation begins, while it arrives in
+    pieces."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._thinking = False
+        self._said = False
+
+    def feed(self, piece: str) -> str:
+        if self._said:
+            return piece
+        self._held += piece
+        if self._thinking:
+            end = _THOUGHT.search(self._held)
+            if end is None:
+                self._held = self._held[-_LONGEST_TAG:]
+                return ""
+            self._held, self._thinking = self._held[end.end() :], False
+        begun = self._held.lstrip()
+        if _THINKING.match(begun):
+            self._thinking = True
+            self._held = begun
+            return self.feed("")
+        waiting = not begun or any(tag.startswith(begun) for tag in _TAGS)
+        if waiting and len(self._held) < _LONGEST:
+            return ""
+        self._said = True
+        return self.end()
+
+    def end(self) -> str:
+        held, self._held = self._held, ""
+        return "" if self._thinking else held
+
+
 class Overlap:
     """Removes what a continuation repeats of its prefix, while it arrives in pieces.
 
@@ -127,6 +219,8 @@ class Overlap:
         self._held = ""
         self._decided = not prefix.strip()
         self._joined = False
+        end = prefix.rstrip()
+        self._breaks = prefix.count("\n", len(end))
 
     def feed(self, piece: str) -> str:
         """The new text that was not returned yet."""
@@ -159,11 +253,19 @@ class Overlap:
         return max(whole, exhausted if exhausted >= _ENOUGH else 0)
 
     def _spaced(self, text: str) -> str:
-        """The text, with a space before it where prefix and continuation meet and need one."""
+        """The text, with a space before it where prefix and continuation meet and need one, and without the
+        line breaks that the prefix ends with already."""
         if self._joined or not text:
             return text
+        if self._prefix and self._prefix[-1].isspace():
+            text = text.lstrip(" ")
+            while self._breaks and text.startswith("\n"):
+                self._breaks -= 1
+                text = text[1:].lstrip(" ")
+            self._joined = bool(text)
+            return text
         self._joined = True
-        if not self._prefix or self._prefix[-1].isspace():
+        if not self._prefix:
             return text.lstrip(" ")
         latin = text[0].isascii() and (text[0].isalnum() or text[0] in "\"'(*[")
         return f" {text}" if latin and self._prefix[-1].isascii() else text

@@ -32,12 +32,16 @@ _HEADER = re.compile(
 )
 _EXAMPLE = re.compile("orvane|奥凡涅", re.I)
 """The made-up names in the prompts' examples."""
+_HERE = r"here(?:['’]s| is| are)\b[^\n:]"
 _PREAMBLE = re.compile(
     r"\A\s*(?:(?:sure|certainly|of course|okay|absolutely)[,.!]?\s*)?"
-    r"(?:here(?:['’]s| is| are)|the (?:corrected|revised|rewritten|updated))\b[^\n:]{0,120}:\s*"
+    rf"(?:(?:{_HERE}{{0,60}}?|the )\b(?:corrected|revised|rewritten|updated)\b[^\n:]{{0,120}}:\s*"
+    rf"|{_HERE}{{0,120}}:[ \t]*\n\s*)"
     r"|\A\s*(?:好的[，,。！]?)?(?:以下是|下面是|这是)(?:我)?(?:更正|修正|改写|修改|重写)[^\n：:]{0,40}[：:]\s*",
     re.I,
 )
+_THOUGHT = re.compile(r"</think(?:ing)?>")
+_THINKING = re.compile(r"<think(?:ing)?>")
 _ABOUT_THE_CORRECTION = re.compile(
     r"\b(?:in )?my (?:previous|earlier|last|original) (?:response|answer|reply|statement)\b"
     r"|\byour (?:previous|original) (?:response|answer|reply|statements?|sentences?)\b"
@@ -127,6 +131,12 @@ def fault(text: str, asked: Asked) -> Fault | None:
 def has_delimiters(text: str, draft: str) -> bool:
     """Whether a text has a delimiter, header or example of a re-prompt that the draft doesn't have."""
     return any(_new(pattern, text, draft) for pattern in (_DELIMITER, _HEADER, _EXAMPLE))
+
+
+def without_thoughts(text: str) -> str:
+    """What is said after what is thought aloud: behind the last `</think>`, up to one that never ends."""
+    *thought, said = _THOUGHT.split(text)
+    return _THINKING.split(said.lstrip() if thought else said)[0]
 
 
 def without_preamble(text: str) -> str:

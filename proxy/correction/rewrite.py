@@ -138,8 +138,6 @@ _NUMBERED = re.compile(
 )
 """A sentence behind its number, as models write lists."""
 _MATERIAL = re.compile(rf"^[ \t]*={{3,}}|===\s*[0-9a-f]{{{LENGTH}}}|</?\w+-[0-9a-f]{{{LENGTH}}}>", re.M)
-_THOUGHT = re.compile(r"</think(?:ing)?>")
-_THINKING = re.compile(r"<think(?:ing)?>")
 _AROUND_WORD = " \t*_`\"'“”「」[]()（）.。!！"
 
 
@@ -218,9 +216,8 @@ def read_rewrites(text: str, count: int) -> Mapping[int, str | None]:
 
 def _answered(text: str) -> Iterator[tuple[int, list[str]]]:
     """The number and the lines of each block, up to the end."""
-    said = _THINKING.split(_THOUGHT.split(text)[-1])[0]
     block: tuple[int, list[str]] | None = None
-    for line in said.splitlines():
+    for line in text.splitlines():
         header = _HEADER.fullmatch(line)
         if header is None:
             if block and not _FENCE_LINE.fullmatch(line):
@@ -237,8 +234,8 @@ def _answered(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _listed(text: str, count: int) -> Iterator[tuple[int, list[str]]]:
     """The items of a numbered list, or the answer's only line where one was asked for."""
-    said = without_preamble(_THINKING.split(_THOUGHT.split(text)[-1])[0])
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not _FENCE_LINE.fullmatch(line)]
+    said = without_preamble(text).splitlines()
+    lines = [line.strip() for line in said if line.strip() and not _FENCE_LINE.fullmatch(line)]
     items = [_NUMBERED.fullmatch(line) for line in lines]
     if count == 1 and len(lines) == 1 and items[0] is None:
         yield 1, lines

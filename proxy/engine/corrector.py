@@ -17,7 +17,7 @@ from typing import Protocol
 from proxy.aio import ASKER, together
 from proxy.citations.history import nothing_left
 from proxy.correction import continuation, reprompt, rewrite, single
-from proxy.correction.leaks import Asked, Fault, asked_with, fault, without_preamble
+from proxy.correction.leaks import Asked, Fault, asked_with, fault, without_preamble, without_thoughts
 from proxy.correction.single import MAX_SENTENCES, complete_sentence, quoted, read_sentence
 from proxy.correction.splice import spliced, without
 from proxy.engine import judging
@@ -39,6 +39,7 @@ from proxy.types import (
     Usage,
     Verdict,
 )
+from proxy.upstream.completion import in_place_of
 
 log = logging.getLogger(__name__)
 
@@ -166,10 +167,12 @@ class Corrector:
         return replace(answered, usage=reply.usage)
 
     async def _complete(self, chat: Chat) -> Reply | _Answered:
-        """The reply, or why there is none."""
+        """The reply, without what the model thinks of our prompt, or why there is none."""
         try:
             async with asyncio.timeout_at(self._until):
-                return await self._llm.complete(chat)
+                reply = await self._llm.complete(chat)
+                drafts = (replace(draft, text=without_thoughts(draft.text)) for draft in reply.drafts)
+                return replace(reply, drafts=tuple(drafts))
         except (TimeoutError, UpstreamTimeoutError):
             return _Answered(result="timeout", detail="the model did not answer in time")
         except UpstreamError as error:
@@ -268,7 +271,7 @@ def _replaced(chat: Chat, attempt: Attempt, reply: Reply, _: Options) -> _Answer
     if not text.strip():
         return _Answered(detail="the answer is empty")
     return _faulty(fault(text, _asked(chat, attempt))) or _Answered(
-        replace(reply.drafts[0], text=text), written=reply.usage
+        in_place_of(attempt.draft, reply.drafts[0], text), written=reply.usage
     )
 
 

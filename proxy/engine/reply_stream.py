@@ -17,7 +17,7 @@ from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.json_values import segment_json
 from proxy.claims.segment import segment
-from proxy.correction.continuation import Overlap, continuation
+from proxy.correction.continuation import Joint, continuation, marks_before
 from proxy.correction.leaks import Asked, asked_with, fault
 from proxy.engine.corrector import INSTRUCTIONS, report
 from proxy.engine.delivery import (
@@ -51,7 +51,7 @@ from proxy.types import (
     Usage,
     Verdict,
 )
-from proxy.upstream.completion import Completion, content_chunk, with_content
+from proxy.upstream.completion import Completion, answer_alone, content_chunk, with_content
 
 log = logging.getLogger(__name__)
 
@@ -123,10 +123,11 @@ class ReplyStream:
                     if self._guard is not None and not await self._guard.passes(event):
                         continue
                     while isinstance(event, CheckedText) and (failed := self._to_correct(event, known)):
-                        before = await self._quoted(_up_to(event, failed), chat.question)
+                        before, marks = _up_to(event, failed)
+                        before = await self._quoted(before, chat.question)
                         for visible in self._visible(before):
                             yield visible
-                        continued = await self._continued(chat, before, failed)
+                        continued = await self._continued(chat, before, marks, failed)
                         if continued is not None:
                             break
                         known = len(before.findings) + 1
@@ -148,9 +149,11 @@ class ReplyStream:
             drafting, known, self._guard = continued.drafting, continued.known, continued.guard
             events = _after(continued.first, continued.events)
 
-    async def _continued(self, chat: Chat, before: CheckedText, failed: Finding) -> _Continued | None:
-        """A continuation of the text before a claim that failed, once its first new sentence is checked
-        and holds; None where there is none. The reply under way waits meanwhile, and then goes on."""
+    async def _continued(
+        self, chat: Chat, before: CheckedText, marks: str, failed: Finding
+    ) -> _Continued | None:
+        """A continuation of the text before a claim that failed and its marks, once its first new sentence is
+        checked and holds; None where there is none. The reply under way waits meanwhile, and then goes on."""
         prefix = Prefix(before.text, before.findings)
         while len(self._steps) < self._policy.corrections:
             begun = time.perf_counter()
@@ -158,10 +161,10 @@ class ReplyStream:
                 chat,
                 INSTRUCTIONS,
                 (item.passage.text for item in failed.evidence),
-                f"{prefix.text}{failed.claim.text}",
+                f"{prefix.text}{marks}{failed.claim.text}",
             )
             request = continuation(chat, prefix.text, failed, prefill=self._policy.prefill)
-            chunks = _without_repetition(self._llm.stream(request), Overlap(prefix.text))
+            chunks = _new(self._llm.stream(request), Joint(prefix.text, marks))
             drafting = self._incremental(chunks, chat.question, prefix)
             events = drafting.events()
             first, result, detail = await self._first_new(events, prefix, asked)
@@ -169,7 +172,7 @@ class ReplyStream:
                 await _close(events)
             self._record(result, detail, time.perf_counter() - begun)
             if result in ("helped", "not_better"):
-                until_it = Draft(prefix.text + failed.claim.text, {})
+                until_it = Draft(f"{prefix.text}{marks}{failed.claim.text}", {})
                 self._failed.append(Attempt(until_it, Usage(), (*prefix.findings, failed)))
             if result == "helped":
                 guard = _LeakGuard(asked, CheckedText(0, prefix.text, prefix.findings))
@@ -297,10 +300,15 @@ async def unchecked_events(
     yield Answer(completion.reply())
 
 
-def _up_to(checked: CheckedText, failed: Finding) -> CheckedText:
-    """The text before the claim that failed: what the model continues from, and what may leave."""
-    index = checked.findings.index(failed)
-    return CheckedText(checked.index, checked.text[: failed.claim.start], checked.findings[:index])
+def _up_to(checked: CheckedText, failed: Finding) -> tuple[CheckedText, str]:
+    """The text before the claim that failed: what the model continues from, and what may leave. It ends
+    before the marks of an item that the claim begins (`- `), which are the second value."""
+    index, text = checked.findings.index(failed), checked.text
+    marks = marks_before(text, failed.claim)
+    end = failed.claim.start - len(marks)
+    if index and checked.findings[index - 1].claim.end > end:  # another cell of the row
+        marks, end = "", failed.claim.start
+    return CheckedText(checked.index, text[:end], checked.findings[:index]), marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,14 +369,12 @@ async def _close(events: AsyncIterator[CheckedText | ChoiceDelta]) -> None:
         pass
 
 
-async def _without_repetition(
-    chunks: AsyncIterator[ReplyChunk], overlap: Overlap
-) -> AsyncIterator[ReplyChunk]:
-    """The chunks of a continuation, without text at its start that repeats the end of the prefix."""
+async def _new(chunks: AsyncIterator[ReplyChunk], joint: Joint) -> AsyncIterator[ReplyChunk]:
+    """The chunks of a continuation: what is new of it, without what the model thinks of our prompt."""
     async with closing(chunks) as continued:
         async for chunk in continued:
-            yield with_content(chunk, overlap.feed)
-    if rest := overlap.end():
+            yield with_content(answer_alone(chunk), joint.feed)
+    if rest := joint.end():
         yield content_chunk(rest)
 
 

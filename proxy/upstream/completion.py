@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from proxy.aio import closing
@@ -210,6 +211,35 @@ def _with_text(chunk: Json, texts: list[str]) -> Json:
         return chunk
     choice = chunk["choices"][0]
     return {**chunk, "choices": [{**choice, "delta": {**choice["delta"], "content": "".join(texts)}}]}
+
+
+_ANSWER = frozenset({"role", "content", "refusal", "tool_calls", "function_call"})
+"""Fields of a message that are its answer. Others are about it: what the model thought, say."""
+
+
+def answer_alone(chunk: ReplyChunk) -> ReplyChunk:
+    """The chunk without what its deltas hold beside the answer."""
+    choices = [
+        {**choice, "delta": _answer(_object(choice.get("delta")))}
+        for choice in chunk.raw.get("choices") or ()
+    ]
+    return read_chunk({**chunk.raw, "choices": choices})
+
+
+def in_place_of(first: Draft, draft: Draft, text: str) -> Draft:
+    """`draft`, which says `text`, with what the first draft holds beside its answer: what the model thought
+    of another prompt is nobody's."""
+    about = {key: value for key, value in _message(first).items() if key not in _ANSWER}
+    message = {**about, **_answer(_message(draft))}
+    return replace(draft, text=text, choice={**draft.choice, "message": message})
+
+
+def _message(draft: Draft) -> Json:
+    return _object(draft.choice.get("message"))
+
+
+def _answer(message: Json) -> Json:
+    return {key: value for key, value in message.items() if key in _ANSWER}
 
 
 def content_chunk(text: str) -> ReplyChunk:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from proxy.correction import continuation, reprompt, rewrite, single
-from proxy.correction.leaks import Asked, fault, without_preamble
+from proxy.correction.leaks import Asked, fault, without_preamble, without_thoughts
 from proxy.engine.corrector import Options
 from proxy.engine.delivery import Answer, DeliveryPolicy, TextEvent
 from proxy.engine.pipeline import Pipeline
@@ -165,6 +165,8 @@ def test_what_the_user_or_the_draft_has_too_is_no_leak() -> None:
     [
         ("Here is the corrected answer:\n\nIt is 330 metres high.", "It is 330 metres high."),
         ("Sure! Here's the revised text: It is high.", "It is high."),
+        ("Here are its figures:\n\nIt is 330 metres high.", "It is 330 metres high."),
+        ("Here is how high it is: 330 metres.", "Here is how high it is: 330 metres."),
         ("以下是更正后的回答：\n塔高330米。", "塔高330米。"),
         ("The tower: it is high.", "The tower: it is high."),
         ("以下是几项数据：塔高330米。", "以下是几项数据：塔高330米。"),
@@ -178,3 +180,18 @@ def test_a_long_answer_is_read_in_time() -> None:
     assert fault("It is high. " * 20_000, asked(INSTRUCTIONS)) is None
     assert fault("I " * 100_000, asked(INSTRUCTIONS)) is None
     assert fault("=" * 200_000, asked(INSTRUCTIONS)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<think>It is wrong.\n</think>\n\nIt is high.", "It is high."),
+        ("No opening tag.</thinking>It is high.", "It is high."),
+        ("It is high.\n<think>never closed", "It is high.\n"),
+        ("  It is high.", "  It is high."),
+        ("<think>" * 140_000, ""),
+        (" " * 500_000, " " * 500_000),
+    ],
+)
+def test_thoughts_are_left_out(text: str, said: str) -> None:
+    assert without_thoughts(text) == said

@@ -197,8 +197,6 @@ def test_the_form_that_the_prompt_dictates_is_readable(language: Language) -> No
         ("=== 1\nA is B.\n=== 2\nDROP\n=== end", {1: "A is B.", 2: None}),
         ("```\n=== 1\nA is B.\n=== 2\nDROP\n=== end\n```", {1: "A is B.", 2: None}),
         ("=== 1\n```text\nA is B.\n```\n=== 2\n**DROP.**", {1: "A is B.", 2: None}),
-        ("<think>=== 1\nNo.\n=== 2\nNo.</think>\n=== 1\nA is B.", {1: "A is B."}),
-        ("=== 1\nA is B.\n<think>=== 2\nnever closed", {1: "A is B."}),
         (
             "Here you are:\n\n=== 1\n\nA is B.\n\n=== 2\nC.\n=== end\nI hope this helps!",
             {1: "A is B.", 2: "C."},

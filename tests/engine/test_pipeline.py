@@ -134,6 +134,29 @@ async def test_messages_are_appended_never_altered() -> None:
     assert len(CHAT.body["messages"]) == 1
 
 
+@pytest.mark.parametrize("mode", ["whole", "claims"])
+async def test_what_a_model_thinks_of_a_re_prompt_is_no_part_of_the_answer(mode: Any) -> None:
+    @dataclass
+    class Thinker(Script):
+        async def complete(self, chat: Chat) -> Reply:
+            reply = await super().complete(chat)
+            message = {"content": reply.drafts[0].text, "reasoning_content": "of our prompt"}
+            return replace(reply, drafts=(replace(reply.drafts[0], choice={"message": message}),))
+
+        async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
+            yield read_chunk({"choices": [{"index": 0, "delta": {"reasoning_content": "of the question"}}]})
+            async for chunk in super().stream(chat):
+                yield chunk
+
+    thought = "<think>=== 1\nThey say it is false.</think>\n"
+    second = "This is true." if mode == "whole" else "=== 1\nThis is true.\n=== end"
+    llm = Thinker(["This is false.", thought + second])
+    loop = Pipeline(llm, Verifier(Shelf(), Judge()), Options(mode=mode))
+    answer = (await loop.answer(CHAT)).outcomes[0].answer
+    assert answer.draft.text == "This is true."
+    assert answer.draft.choice["message"]["reasoning_content"] == "of the question"
+
+
 async def test_there_are_at_most_so_many_rounds() -> None:
     loop, script = pipeline(*["This claim is false."] * 9, max_rounds=3, fallback=False)
     (outcome,) = (await loop.answer(CHAT)).outcomes

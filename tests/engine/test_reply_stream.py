@@ -11,7 +11,7 @@ import pytest
 
 from proxy.aio import Ending
 from proxy.engine.corrector import Options
-from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent, TextEvent
+from proxy.engine.delivery import Answer, DeliveryPolicy, FieldsEvent, StreamEvent, TextEvent
 from proxy.engine.pipeline import Pipeline
 from proxy.engine.verifier import Verifier
 from proxy.server.streaming import event_stream
@@ -128,6 +128,26 @@ async def test_what_the_evidence_contradicts_is_quoted_in_a_stream_too(correctio
         assert outcome.answer.draft.text[claim.start : claim.end] == claim.text
     last = outcome.correction[-1]
     assert (last.asked_for, last.claims, last.result) == ("quote", 2, "helped")
+
+
+async def test_what_a_model_thinks_of_a_correction_reaches_nobody() -> None:
+    class Thinker(Script):
+        async def stream(self, chat: Chat) -> AsyncIterator[ReplyChunk]:
+            thought = "of the question" if len(chat.body["messages"]) == 1 else "of our prompt"
+            delta = {"reasoning_content": thought, "reasoning": thought, "role": "assistant"}
+            yield read_chunk({"choices": [{"index": 0, "delta": delta}]})
+            async for chunk in super().stream(chat):
+                yield chunk
+
+    llm = Thinker("- Rome is old.\n- |Rome is wrong.\n", "<think>of our|prompt</think>\n- Rome is big.\n")
+    verifier = Verifier(Shelf(), Judge())
+    policy = DeliveryPolicy(mode="sentence", corrections=1)
+    chat = Chat({"messages": [{"role": "user", "content": "Rome?"}]}, question="Rome?")
+    events = [event async for event in Pipeline(llm, verifier, policy=policy).events(chat)]
+    thoughts = [event.fields.get("reasoning_content") for event in events if isinstance(event, FieldsEvent)]
+    assert list(filter(None, thoughts)) == ["of the question"]
+    (answer,) = [event for event in events if isinstance(event, Answer)]
+    assert answer.outcomes[0].answer.draft.text == "- Rome is old.\n- Rome is big.\n"
 
 
 async def test_a_quotation_stands_in_what_a_correction_continues() -> None:
