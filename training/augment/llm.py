@@ -36,6 +36,8 @@ STOPPED = 3
 _GIVE_UP = 5
 """Calls in a row that may fail before the run ends."""
 _PROGRESS = 20
+_KEYS = ("origin", "kind")
+"""What tells a row that was made, and a line of the log."""
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 Price = Callable[[Usage], float | None]
@@ -143,10 +145,10 @@ def _augment(options: argparse.Namespace) -> int:
     wanted = _tasks(read_lines(options.data, Origin), options)
     if not wanted:
         raise ConfigError(f"{options.data} has no supported row{_in_language(options.language)}.")
-    out = Journal(options.out)
-    log = Journal(options.out.with_name(options.out.name + ".log.jsonl"))
-    done = {(row.get("origin"), row.get("kind")) for row in out.rows} | {
-        (row.get("origin"), row.get("kind")) for row in log.rows if row.get("outcome") == "skipped"
+    out = Journal(options.out, _KEYS)
+    log = Journal(options.out.with_name(options.out.name + ".log.jsonl"), _KEYS)
+    done = {(row["origin"], row["kind"]) for row in out.rows} | {
+        (row["origin"], row["kind"]) for row in log.rows if row.get("outcome") == "skipped"
     }
     tasks = [task for task in wanted if task.key not in done]
     llm, price = _compose(options)
