@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+from evaluation.arguments import finite
 from evaluation.cached_llm import price as dollars
 from evaluation.datasets import read_lines
 from proxy.errors import ConfigError, UpstreamError, VouchError
@@ -235,7 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=_positive, help="at most so many rows of --data")
     parser.add_argument("--max-cost", type=_amount, help="US dollars, all runs on --out together")
     parser.add_argument("--min-fluency", type=_amount, default=4.0, help="1 to 5 (default: 4)")
-    parser.add_argument("--temperature", type=float, default=0.7)
+    parser.add_argument("--temperature", type=finite, default=0.7)
     parser.add_argument("--timeout", type=_amount, default=120.0, help="seconds for a call (default: 120)")
     return parser
 
@@ -248,8 +249,8 @@ def _positive(text: str) -> int:
 
 
 def _amount(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
+    value = finite(text)
+    if value <= 0:
         raise argparse.ArgumentTypeError("must be more than 0")
     return value
 
