@@ -183,9 +183,10 @@ def add_labelled_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the table there")
 
 
-async def judge_rows(checker: Checker, path: Path, rows: int) -> Judged:
-    """The first `rows` rows of a file, read again as they are judged. Raises `DataError`, `CheckError`."""
-    return await judge(checker, (row.pair() for row in read_rows(path, rows)), rows, path.name)
+async def judge_rows(checker: Checker, path: Path, rows: int, *, all_may_fail: bool = False) -> Judged:
+    """The first `rows` rows of a file, read again as they are judged: see `judge`. Raises `DataError` too."""
+    pairs = (row.pair() for row in read_rows(path, rows))
+    return await judge(checker, pairs, rows, path.name, all_may_fail=all_may_fail)
 
 
 def run_comparison(benchmark: Benchmark, options: argparse.Namespace) -> None:
