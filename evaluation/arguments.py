@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import cast, get_args
 
@@ -62,6 +63,17 @@ def counted(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number over 0")
+    return number
+
+
+def finite(text: str) -> float:
+    """A number, and neither NaN nor infinite, which no figure and no JSON can hold."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
     return number
 
 

@@ -24,10 +24,10 @@ from proxy.upstream.completion import to_reply
 class CachedLLM:
     """`protocols.LLM`: the same replies, each asked for once.
 
-    An answer is found again by `identity` (whatever the answer depends on besides the body: model and set
-    parameters) and the body. Kept is what the provider sent, one file an answer, written whole or not at
-    all. A file that is no such answer is asked for again and replaced; an answer that says nothing is not
-    kept. Failures are counted and raised, never kept. Streams pass by, uncounted.
+    An answer is found again by `identity` (whatever the answer depends on besides the body: the model, where
+    it is, and set parameters) and the body. Kept is what the provider sent, one file an answer, written whole
+    or not at all. A file that is no such answer is asked for again and replaced; an answer that says nothing
+    is not kept. Failures are counted and raised, never kept. Streams pass by, uncounted.
     """
 
     def __init__(self, llm: LLM, identity: str, folder: Path, meter: Meter) -> None:

@@ -102,7 +102,7 @@ async def open_llm(settings: Settings, options: argparse.Namespace) -> AsyncIter
     """The LLM that the options name. Raises `ConfigError`."""
     upstream = asked_upstream(settings, options)
     meter = Meter(upstream.model)
-    identity = json.dumps([upstream.model, upstream.params], sort_keys=True, default=str)
+    identity = _identity(upstream)
     folder = writable_folder(options.cache)
     forwarder = make_upstream(endpoint(upstream), upstream.client)
     try:
@@ -150,6 +150,12 @@ def asked_upstream(
     if keys := missing_keys(endpoint(upstream), environ):
         raise ConfigError(f"{upstream.model} needs a key: set {' and '.join(keys)}.")
     return upstream
+
+
+def _identity(upstream: UpstreamSettings) -> str:
+    """All that decides which model answers and how: the key, the time limits and the retries do not."""
+    parts = [upstream.model, upstream.api_base, upstream.client, upstream.params]
+    return json.dumps(parts, sort_keys=True, default=str)
 
 
 def _named(settings: Settings, options: argparse.Namespace, environ: Mapping[str, str]) -> UpstreamSettings:

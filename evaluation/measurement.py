@@ -99,13 +99,20 @@ def picked(judged: Judged, rows: Flags) -> Judged:
     )
 
 
-async def judge(checker: Checker, pairs: Iterable[Pair], total: int, shown: str) -> Judged:
-    """All judgements of `total` pairs, which are drawn as they are needed. Raises `CheckError`.
+async def judge(
+    checker: Checker, pairs: Iterable[Pair], total: int, shown: str, *, all_may_fail: bool = False
+) -> Judged:
+    """All judgements of `total` pairs, which are drawn as they are needed.
 
-    Progress goes to standard error under the name `shown`, where that is a terminal.
+    Progress goes to standard error under the name `shown`, where that is a terminal, and why the first of the
+    pairs could not be checked that could not.
+
+    Raises:
+        CheckError: the checker failed as a whole, or on all pairs unless `all_may_fail`, or gave too few.
     """
     verdicts: list[Verdict] = []
     scores: list[float] = []
+    reasons: list[str] = []
     seconds = 0.0
     with progress(shown, total) as advance:
         for batch in _batches(pairs):
@@ -114,10 +121,25 @@ async def judge(checker: Checker, pairs: Iterable[Pair], total: int, shown: str)
             seconds += time.perf_counter() - begun
             verdicts += [judgement.verdict for judgement in judgements]
             scores += [_probability(judgement.score) for judgement in judgements]
+            reasons += [each.reason for each in judgements if each.verdict is Verdict.UNVERIFIED]
             advance(len(batch))
     if len(verdicts) != total:
         raise CheckError(f"{total} pairs were to be judged, and the checker gave {len(verdicts)} judgements.")
+    tell_failures(reasons, total, f"{shown}: the checker failed on", all_may_fail=all_may_fail)
     return Judged(tuple(verdicts), np.array(scores, dtype=np.float64), seconds)
+
+
+def tell_failures(reasons: Sequence[str], total: int, failed: str, *, all_may_fail: bool = False) -> None:
+    """Says on standard error how many of `total` checks failed, for these reasons, and names the first one.
+
+    Raises `CheckError` with that where all failed: nothing was measured then.
+    """
+    if not reasons:
+        return
+    text = f"{failed} {len(reasons):,} of {total:,} checks; the first: {' '.join(reasons[0].split())}"
+    if len(reasons) == total and not all_may_fail:
+        raise CheckError(text)
+    sys.stderr.write(f"{text}\n")
 
 
 def _batches(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:

@@ -73,13 +73,22 @@ class Benchmark:
 
 
 @dataclass(frozen=True, slots=True)
+class Mean:
+    """Unweighted mean figures of the parts `of`, which are those of `wanted` parts that the rows have."""
+
+    figures: Figures
+    of: tuple[str, ...]
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """A checker on one file: the whole, the parts that rows name, and the means over parts."""
 
     checker: str
     whole: Measurement
     parts: tuple[Measurement, ...]
-    means: Mapping[str, Figures]
+    means: Mapping[str, Mean]
 
 
 def compare(
@@ -105,7 +114,9 @@ def as_json(benchmark: Benchmark, comparison: Comparison) -> dict[str, Any]:
         "majority": rounded(whole.two_way.majority),
         "unverified": whole.unverified,
         "parts": {part.file: _fields(part) for part in comparison.parts},
-        "means": {name: nested(figures) for name, figures in comparison.means.items()},
+        "means": {
+            name: {**nested(mean.figures), "of": list(mean.of)} for name, mean in comparison.means.items()
+        },
         "published": [
             {
                 "system": published.system,
@@ -141,11 +152,12 @@ def _part(name: str, rows: Sequence[Member], judged: Judged, resamples: int) -> 
     return measure(name, labels, picked(judged, inside), resamples)
 
 
-def _means(benchmark: Benchmark, parts: Sequence[Measurement]) -> Iterator[tuple[str, Figures]]:
+def _means(benchmark: Benchmark, parts: Sequence[Measurement]) -> Iterator[tuple[str, Mean]]:
     for name, wanted in benchmark.averaged.items():
-        there = [part.two_way.figures for part in parts if part.file in wanted]
+        there = {part.file: part.two_way.figures for part in parts if part.file in wanted}
         if there:
-            yield name, {key: float(np.mean([figures[key] for figures in there])) for key in _AVERAGED}
+            figures = {key: float(np.mean([own[key] for own in there.values()])) for key in _AVERAGED}
+            yield name, Mean(figures, tuple(there), len(wanted))
 
 
 def _fields(measured: Measurement) -> dict[str, Any]:
@@ -156,8 +168,9 @@ def _rows(comparison: Comparison) -> Iterator[list[str]]:
     system = f"`{comparison.checker}`"
     for measured in (comparison.whole, *comparison.parts):
         yield [system, measured.file, f"{measured.n:,}", *measured.two_way.cells(_COLUMNS)]
-    for name, figures in comparison.means.items():
-        yield [system, name, "", *Estimates(figures, {}).cells(_COLUMNS)]
+    for name, mean in comparison.means.items():
+        some = f", {len(mean.of)} of {mean.wanted}" if len(mean.of) < mean.wanted else ""
+        yield [system, f"{name}{some}", "", *Estimates(mean.figures, {}).cells(_COLUMNS)]
 
 
 def add_labelled_arguments(parser: argparse.ArgumentParser) -> None:
@@ -170,9 +183,10 @@ def add_labelled_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the table there")
 
 
-async def judge_rows(checker: Checker, path: Path, rows: int) -> Judged:
-    """The first `rows` rows of a file, read again as they are judged. Raises `DataError`, `CheckError`."""
-    return await judge(checker, (row.pair() for row in read_rows(path, rows)), rows, path.name)
+async def judge_rows(checker: Checker, path: Path, rows: int, *, all_may_fail: bool = False) -> Judged:
+    """The first `rows` rows of a file, read again as they are judged: see `judge`. Raises `DataError` too."""
+    pairs = (row.pair() for row in read_rows(path, rows))
+    return await judge(checker, pairs, rows, path.name, all_may_fail=all_may_fail)
 
 
 def run_comparison(benchmark: Benchmark, options: argparse.Namespace) -> None:

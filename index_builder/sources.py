@@ -335,14 +335,27 @@ def _safe(url: str) -> str:
 def _unique(
     read: Iterable[tuple[File | None, Document | BrokenDocument]], taken: Callable[[str], bool]
 ) -> Iterator[tuple[File | None, Document | BrokenDocument]]:
-    counts: dict[bytes, int] = {}  # by digest, because ids may be long and there may be millions
+    """What was read, each document with an id of its own: the next number of its id that is free.
+
+    A number that was tried for an id is not tried again: a million documents of one id take a million steps.
+    """
+    given: set[bytes] = set()  # digests, because ids may be long and there may be millions
+    numbers: dict[bytes, int] = {}
     for file, document in read:
         if isinstance(document, BrokenDocument):
             yield file, BrokenDocument(_unicode(document.source), _unicode(document.reason))
             continue
-        new = document.id
-        while (key := blake2b(new.encode(), digest_size=8).digest()) in counts or taken(new):
-            counts[key] = counts.get(key, 1) + 1
-            new = f"{document.id}#{counts[key]}"
-        counts[key] = 1
+        new, key = document.id, _digest(document.id)
+        if key in given or taken(new):
+            original, number = key, numbers.get(key, 1)
+            while key in given or taken(new):
+                number += 1
+                new = f"{document.id}#{number}"
+                key = _digest(new)
+            numbers[original] = number
+        given.add(key)
         yield file, document if new == document.id else replace(document, id=new)
+
+
+def _digest(id_: str) -> bytes:
+    return blake2b(id_.encode(), digest_size=8).digest()

@@ -87,6 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except VouchError as error:
         sys.stderr.write(f"Error: {error.message}\n")
         return 2
+    except OSError as error:
+        sys.stderr.write(f"Error: {error.filename or options.run}: {error.strerror or error}.\n")
+        return 2
     except KeyboardInterrupt:
         sys.stderr.write("Stopped. The same command goes on from the last checkpoint.\n")
         return 130

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Literal
 
-from evaluation.datasets import read_lines
+from evaluation.datasets import CorpusRow, read_lines
 from proxy.types import LANGUAGES
 from training.generated.generate import generated
 from training.made import Made, made_rows
@@ -101,7 +100,7 @@ class Source:
 def read_source(source: Source, path: Path, part: Part) -> list[TrainingRow]:
     """The rows of a file that are for the part: a tenth of what people labelled is kept to calibrate on."""
     if source.file.startswith("corpora/"):
-        rows = [_of_passage(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = [_of_passage(passage) for passage in read_lines(path, _Passage)]
     else:
         rows = list(read_lines(path, TrainingRow))
     if source.file in _SHARED:
@@ -113,15 +112,19 @@ def read_source(source: Source, path: Path, part: Part) -> list[TrainingRow]:
     return made_rows(rows, source.made, Random(f"{source.file} {part}")) if source.made else rows
 
 
-def _of_passage(passage: dict[str, str]) -> TrainingRow:
+class _Passage(CorpusRow):
+    id: str
+
+
+def _of_passage(passage: _Passage) -> TrainingRow:
     """A passage of a corpus as evidence, to make rows out of: it is its own claim."""
-    text = passage["text"][:_PASSAGE_CHARS]
+    text = passage.text[:_PASSAGE_CHARS]
     return TrainingRow.model_validate(
         {
-            "id": passage["id"],
+            "id": passage.id,
             "claim": text,
             "evidence": text,
-            "title": passage["title"],
+            "title": passage.title,
             "label": "supported",
         }
     )

@@ -6,28 +6,28 @@ Figures for the whole set and for each subset, beside published ones.
 from __future__ import annotations
 
 import argparse
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from evaluation.published import Benchmark, Member, Published, add_labelled_arguments, run_comparison
 
 _INSIDE = ("ExpertQA", "Stanford-GenSearch", "AttributedQA", "LFQA")
 _OUTSIDE = ("BEGIN", "HAGRID", "AttrEval-GenSearch")
-_DISTRIBUTIONS = {
-    "in distribution": frozenset(name.casefold() for name in _INSIDE),
-    "out of distribution": frozenset(name.casefold() for name in _OUTSIDE),
-}
+_DISTRIBUTIONS = {"in distribution": _INSIDE, "out of distribution": _OUTSIDE}
+_SPELT = {name.casefold(): name for name in (*_INSIDE, *_OUTSIDE)}
 _THIRD_PARTY = "a third party's run, its threshold chosen on the development set"
 
 
 class AttributionRow(Member):
-    """A row, and the set that it is from."""
+    """A row, and the set that it is from: one of the benchmark's seven has its name as they spell it."""
 
-    subset: str
+    subset: Annotated[str, AfterValidator(lambda name: _SPELT.get(name.casefold(), name))]
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The set, and where it is one of the benchmark's seven, which side of the split it is on."""
-        known = self.subset.casefold()
-        return (self.subset, *(name for name, subsets in _DISTRIBUTIONS.items() if known in subsets))
+        return (self.subset, *(name for name, subsets in _DISTRIBUTIONS.items() if self.subset in subsets))
 
 
 ATTRIBUTIONBENCH = Benchmark(

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from evaluation.arguments import add_checker_arguments, add_resamples_argument
+from evaluation.arguments import add_checker_arguments, add_resamples_argument, finite
 from evaluation.arguments import counted as number
 from evaluation.cached_llm import Meter
 from evaluation.felm.data import How, Response, Selection, check_each, check_joined, read_felm
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limit_argument(parser, "answers")
     parser.add_argument("--k", type=number, nargs="+", default=_KS, help="passages; default: 1 to 10")
     parser.add_argument(
-        "--threshold", type=float, nargs="*", default=_THRESHOLDS, help="also only over these; default: 0.6"
+        "--threshold", type=finite, nargs="*", default=_THRESHOLDS, help="also only over these; default: 0.6"
     )
     parser.add_argument(
         "--how",

@@ -40,7 +40,7 @@ class _Response(BaseModel):
 
     id: str
     response: str
-    claude2_response_kg: tuple[_Labelled, ...] = ()
+    claude2_response_kg: tuple[_Labelled, ...]
 
 
 class Context(Line):

@@ -7,6 +7,7 @@ encoded once, block by block, and kept in a folder.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -40,11 +41,11 @@ _NOT_LETTERS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """n claims, and the row of the passage that each was made from."""
+    """n claims, and the rows that have the passage which each was made from: a corpus may have it twice."""
 
     name: str
     claims: tuple[str, ...]
-    rows: tuple[int, ...]
+    rows: tuple[frozenset[int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +81,12 @@ def read_sought(path: Path, passages: Sequence[Passage], limit: int | None = Non
 
     Raises `DataError`, also where a claim's passage is not in the corpus.
     """
-    rows = {_letters(passage.text): row for row, passage in enumerate(passages)}
+    rows: dict[str, set[int]] = defaultdict(set)
+    for row, passage in enumerate(passages):
+        rows[_letters(passage.text)].add(row)
     retold = read_retold(path, limit)
     claims = [rows.get(_letters(claim.content)) for claim in retold]
-    known = tuple(row for row in claims if row is not None)
+    known = tuple(frozenset(right) for right in claims if right is not None)
     if len(known) < len(claims):
         raise DataError(
             f"{path}: the passage of claim {claims.index(None) + 1} is not in the corpus: no search finds it."
@@ -117,9 +120,12 @@ def rankings(
 
 
 def places(ranking: Ranking, sought: Sought) -> Places:
-    """Where each claim's passage comes. Blocking."""
+    """Where each claim's passage comes first. Blocking."""
     ranked = [[hit.row for hit in hits] for hits in ranking.rank(sought.claims, DEPTH)]
-    right = [hits.index(row) + 1 if row in hits else 0 for row, hits in zip(sought.rows, ranked, strict=True)]
+    right = [
+        next((place for place, row in enumerate(hits, 1) if row in rows), 0)
+        for rows, hits in zip(sought.rows, ranked, strict=True)
+    ]
     return Places(np.array(right, dtype=np.int64), np.array([len(hits) for hits in ranked], dtype=np.int64))
 
 
@@ -127,8 +133,8 @@ def recall_figures(places: Places, rows: Indexes) -> Figures:
     """Recall and precision at 1, 5 and 10 over these claims, and how many passages a claim got.
 
     Recall at k is the share of claims whose passage is among the first k; precision at k the share of right
-    ones among all passages that came in the first k places. A claim has one right passage, so precision can't
-    be over 1 / k where nothing is dropped.
+    ones among all passages that came in the first k places. A claim has one right passage, the first of its
+    copies, so precision can't be over 1 / k where nothing is dropped.
     """
     right, returned = places.right[rows], places.returned[rows]
     hit = {index: (right > 0) & (right <= index) for index in _AT}

@@ -253,6 +253,40 @@ def test_a_row_that_the_checker_fails_on_is_never_supported(
     assert "All scores are 0 or 1" in capsys.readouterr().out
 
 
+def test_why_the_first_row_could_not_be_checked_is_said_beside_the_figures(
+    rows: Path, tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    upstream.enqueue(Status(400, "The model\ndoes not exist"), Status(500))
+    upstream.answer = lambda _: Reply("Entailment")
+    config = judge_config(tmp_path, upstream)
+    assert main(["checkers", "--checker", "llm", "--config", str(config), "--data", str(rows), *QUICK]) == 0
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("towns.jsonl: the checker failed on 2 of 20 checks; the first: ")
+    assert said.endswith("The model does not exist")
+
+
+def test_a_checker_that_fails_on_every_row_has_no_figures(
+    rows: Path, tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    upstream.answer = lambda _: Status(400, "The model does not exist")
+    config = judge_config(tmp_path, upstream)
+    assert main(["checkers", "--checker", "llm", "--config", str(config), "--data", str(rows), *QUICK]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("Error: towns.jsonl: the checker failed on 20 of 20 checks; the first: ")
+    assert "The model does not exist" in printed.err
+
+
+def test_rows_that_the_packaged_checker_can_not_read_have_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"claim": "Elm has mills and " * 2000, "evidence": "Elm has 20 mills.", "label": "not_supported"}
+    path = write_lines(tmp_path / "long.jsonl", [row])
+    assert main(["checkers", "--data", str(path), *QUICK, "--json"]) == 0
+    (line,) = lines(capsys.readouterr().out)
+    assert (line["n"], line["unverified"], line["accuracy"]) == (1, 1, 1.0)
+
+
 def test_a_checker_that_is_unavailable_has_no_figures(
     rows: Path, tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -264,3 +264,13 @@ def test_cegs_file_is_read_whole() -> None:
     assert sum(not segment.factual for segment in segments) == 147
     assert all(len(segment.evidence) == 10 for segment in segments)
     assert len(read_felm(DATA, 3)) == 3
+
+
+@pytest.mark.parametrize("threshold", ["nan", "inf", "-inf", "high"])
+def test_a_threshold_that_is_no_finite_number_is_refused(
+    threshold: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["felm", "--data", str(data), f"--threshold={threshold}"])
+    assert ended.value.code == 2
+    assert f"{threshold!r} is not a finite number" in capsys.readouterr().err

@@ -66,6 +66,19 @@ async def test_another_body_model_or_parameter_is_another_question(
     assert len(upstream.requests) == len(kept(tmp_path)) == 4
 
 
+async def test_another_server_or_client_is_not_answered_for_by_what_the_first_one_said(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    upstream.answer = lambda _: "First"
+    given = options(tmp_path)
+    await ask(settings(upstream), given, HI)
+    with Upstream() as other:
+        other.answer = lambda _: "Second"
+        assert (await ask(settings(other), given, HI))[0] == "Second"
+        assert (await ask(settings(upstream, client="litellm", api_key="any"), given, HI))[1].calls == 1
+        assert (await ask(settings(other, api_key="another", timeout=9), given, HI))[1].cached == 1
+
+
 @pytest.mark.parametrize(
     "broken", [b"", b"{", b"[]", b"{}", b"\xff", b'{"key": "another", "reply": {"choices": []}}']
 )

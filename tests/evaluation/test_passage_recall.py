@@ -76,6 +76,15 @@ def test_passages_are_found_by_words_alone_without_encoding(
     assert list(found["retrievers"]) == ["lexical"]
 
 
+def test_a_passage_that_the_corpus_has_twice_is_found_at_either_place(
+    tmp_path: Path, claims: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = write_lines(tmp_path / "twice.jsonl", town_passages() * 2)
+    (found,) = _run(capsys, "--corpus", corpus, "--claims", claims, "--retrievers", "lexical")
+    assert found["retrievers"]["lexical"]["recall@1"] == 1.0
+    assert found["retrievers"]["lexical"]["precision@5"] == 0.2
+
+
 def test_every_retriever_is_measured_with_and_without_its_threshold(
     corpus: Path, claims: Path, beside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,7 +26,7 @@ def parted(tmp_path: Path) -> Path:
     """Ten rows of one in-distribution set and ten of an out-of-distribution one, labels of the last wrong."""
     rows = town_rows()
     for at, row in enumerate(rows):
-        row["subset"] = "ExpertQA" if at < 10 else "HAGRID"
+        row["subset"] = ("ExpertQA" if at % 2 else "expertqa") if at < 10 else "HAGRID"
     for row in rows[-2:]:
         row["label"] = "not_supported" if row["label"] == "supported" else "supported"
     return write_lines(tmp_path / "parted.jsonl", rows)
@@ -59,7 +59,11 @@ def test_attributionbench_is_told_by_subset_and_by_side(
     assert parts["HAGRID"]["accuracy"] == parts["out of distribution"]["accuracy"] <= 0.8  # two wrong labels
     assert line["accuracy"] == (parts["ExpertQA"]["accuracy"] + parts["HAGRID"]["accuracy"]) / 2
     assert line["means"]["mean of OOD subsets"]["accuracy"] == parts["HAGRID"]["accuracy"]
+    assert line["means"]["mean of ID subsets"]["accuracy"] == parts["ExpertQA"]["accuracy"]
+    assert line["means"]["mean of ID subsets"]["of"] == ["ExpertQA"]
     assert "subset" not in line
+    assert main(["attributionbench", *QUICK, "--data", str(parted)]) == 0
+    assert "| `builtin` | mean of ID subsets, 1 of 4 |" in capsys.readouterr().out
 
 
 def test_a_row_of_an_unknown_subset_is_on_no_side() -> None:

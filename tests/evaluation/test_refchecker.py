@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
         "one": [{"id": "7", "response": said, "claude2_response_kg": claims}],
         "two": [
             {"id": "7", "response": said, "claude2_response_kg": claims[:1]},
-            {"id": "8", "response": "I don't know."},
+            {"id": "8", "response": "I don't know.", "claude2_response_kg": []},
         ],
     }
     (tmp_path / "noisy_context").mkdir()
@@ -191,6 +191,9 @@ def test_a_context_twice_or_a_broken_response_is_refused(
     bad.write_text('[{"id": "1", "response": "r", "claude2_response_kg": [{"triplet": ["a", "b"]}]}]')
     assert main(["refchecker", "--data", str(folder)]) == 2
     assert "msmarco_bad_answers.json: 0.claude2_response_kg.0.triplet.2" in capsys.readouterr().err
+    bad.write_text('[{"id": "1", "response": "r", "gpt4_response_kg": []}]')
+    assert main(["refchecker", "--data", str(folder)]) == 2
+    assert "msmarco_bad_answers.json: 0.claude2_response_kg: Field required" in capsys.readouterr().err
     assert main(["refchecker", "--data", str(tmp_path / "absent")]) == 2
     assert "holds no responses" in capsys.readouterr().err
 

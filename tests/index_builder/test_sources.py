@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from index_builder.documents import BrokenDocument, Document
-from index_builder.sources import documents, expand
+from index_builder.sources import documents, expand, with_files
 from proxy.errors import SourceError
 
 
@@ -98,6 +98,23 @@ def test_ids_are_unique_across_sources_and_rows(tmp_path: Path) -> None:
         "same#2",
         "same#3",
     ]
+
+
+def test_documents_that_share_an_id_are_numbered_in_linear_time(tmp_path: Path) -> None:
+    """Also beside documents that are there already, and documents whose own ids are such numbers."""
+    rows = ["a", *(f"a#{number}" for number in range(2, 1001)), *["a"] * 1000, "a#2"]
+    path = write(tmp_path / "a.jsonl", "".join(json.dumps({"id": id_, "text": "A."}) + "\n" for id_ in rows))
+    there = {f"a#{number}" for number in range(1001, 2001)}
+    asked = 0
+
+    def taken(id_: str) -> bool:
+        nonlocal asked
+        asked += 1
+        return id_ in there
+
+    found = [document.id for _, document in with_files(expand([str(path)]), taken=taken)]  # type: ignore[union-attr]
+    assert found == [*rows[:1000], *(f"a#{number}" for number in range(2001, 3001)), "a#2#2"]
+    assert asked < 10 * len(rows)
 
 
 @pytest.mark.parametrize("name", ["missing", "missing/*.txt"])

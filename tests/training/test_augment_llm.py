@@ -279,6 +279,8 @@ def test_a_run_makes_logs_and_goes_on_where_it_was_cut_off(rows: Path, upstream:
     assert "10 to make, 9 done before" in again.stdout
     assert len(upstream.requests) == 1
     assert {(row["origin"], row["kind"]) for row in lines_of(out)} == keys
+    torn = whole[:-40].rpartition(b"\n")[2]
+    assert out.with_name("made.jsonl.torn").read_bytes() == torn + b"\n"
 
 
 def test_the_money_ends_the_run(rows: Path, upstream: Upstream) -> None:
@@ -311,6 +313,8 @@ async def test_a_run_that_is_of_no_use_ends(
     [
         (["--data", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["--out", "{rows}"], "another file than --data"),
+        (["--out", "{other}"], "other.jsonl:1 has no kind. Is it another file?"),
+        (["--out", "{rows}/made.jsonl"], "rows.jsonl is no folder"),
         (["--language", "zh"], "no supported row in zh"),
         (["--api-key-variable", "NO_SUCH_KEY"], "NO_SUCH_KEY is not set"),
         (["--model", "openai/ours", "--max-cost", "1"], "does not know what openai/ours costs"),
@@ -319,10 +323,13 @@ async def test_a_run_that_is_of_no_use_ends(
 def test_bad_input_is_named(
     arguments: list[str], said: str, rows: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = [argument.format(rows=rows) for argument in arguments]
+    other = rows.with_name("other.jsonl")
+    other.write_text('{"origin": "a", "text": "b"}\n{"origin": ')
+    given = [argument.format(rows=rows, other=other) for argument in arguments]
     usual = ["--data", str(rows), "--out", str(rows.parent / "out.jsonl"), "--model", "openai/gpt-4o-mini"]
     assert main([*usual, *given]) == 2
     assert said in capsys.readouterr().err
+    assert sorted(rows.parent.iterdir()) == [other, rows]
 
 
 def test_a_journal_with_a_broken_line_in_its_midst_is_not_touched(tmp_path: Path) -> None:
@@ -339,3 +346,45 @@ def test_a_journal_keeps_a_last_line_that_lacks_only_its_end(tmp_path: Path) -> 
     journal = Journal(path)
     journal.append({"c": "三"})
     assert lines_of(path) == [{"a": 1}, {"b": 2}, {"c": "三"}]
+
+
+@pytest.mark.parametrize(
+    "content", ["One long line of a thesis", '{"a": 1}\nThe end', '{"a": 1}\n12', "[" * 9000, '{\n "a": 1\n}']
+)
+def test_a_file_that_is_no_journal_is_not_touched(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "thesis.txt"
+    path.write_text(content)
+    with pytest.raises(ConfigError, match=r"thesis\.txt:[12] is not a JSON object"):
+        Journal(path)
+    assert path.read_text() == content
+
+
+def test_a_torn_line_is_kept_aside_when_the_first_row_comes(tmp_path: Path) -> None:
+    path, aside = tmp_path / "made.jsonl", tmp_path / "made.jsonl.torn"
+    for number, torn in enumerate(('{"a": "三', '{"b'), 1):
+        content = (path.read_bytes() if path.exists() else b"") + torn.encode()[: -1 if number == 1 else None]
+        path.write_bytes(content)
+        journal = Journal(path)
+        assert path.read_bytes() == content
+        journal.append({"row": number})
+        journal.append({"row": number})
+    assert [row["row"] for row in lines_of(path)] == [1, 1, 2, 2]
+    assert aside.read_bytes() == '{"a": "三'.encode()[:-1] + b'\n{"b\n'
+
+
+def test_a_journal_that_another_program_wrote_to_meanwhile_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "made.jsonl"
+    path.write_text('{"a": 1}\n{"b')
+    journal = Journal(path)
+    path.write_text('{"a": 1}\n{"b": 2}\n')
+    with pytest.raises(ConfigError, match="was changed by another program"):
+        journal.append({"c": 3})
+    assert path.read_text() == '{"a": 1}\n{"b": 2}\n'
+
+
+def test_opening_a_journal_makes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "made.jsonl"
+    journal = Journal(path)
+    assert list(tmp_path.iterdir()) == []
+    journal.append({"a": 1})
+    assert lines_of(path) == [{"a": 1}]

@@ -122,7 +122,7 @@ def test_stage_one_is_about_the_originals_and_decides_what_comes_to_stage_two(fo
 
 def test_keys_that_mean_nothing_change_nothing(folder: Path) -> None:
     review(folder, "x?\t")
-    assert decisions(folder) == []
+    assert not (folder / "decisions.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -131,6 +131,9 @@ def test_keys_that_mean_nothing_change_nothing(folder: Path) -> None:
         ("made", '{"claim": "a"}\n', "made.jsonl:1"),
         ("made", '{"claim": "a", "evidence": "b", "label": "supported", "origin": "q"}\n', "no row of"),
         ("decisions", '{"id": "e-made"}\n', "decisions.jsonl:1 is no decision"),
+        ("decisions", '{"id": "e-made"}\n{"id": ', "decisions.jsonl:1 is no decision"),
+        ("decisions", "A thesis of one long line", "decisions.jsonl:1 is not a JSON object"),
+        ("decisions", '{\n  "a": 1\n}', "decisions.jsonl:1 is not a JSON object"),
         ("decisions", '{"stage": 2, "id": "e", "decision": "accept", "label": "true"}\n', "is no decision"),
     ],
 )
@@ -141,6 +144,7 @@ def test_a_wrong_file_is_named(
     assert main([*arguments(folder), "--export", str(folder / "out.jsonl")]) == 2
     assert said in capsys.readouterr().err
     assert not (folder / "out.jsonl").exists()
+    assert (folder / f"{file}.jsonl").read_text() == content
 
 
 def test_english_differs_by_word_and_chinese_by_character() -> None:

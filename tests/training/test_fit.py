@@ -200,6 +200,10 @@ def test_a_step_says_what_must_come_before_it(
     options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run")]
     assert main(["fit", *options]) == 2
     assert "do `python -m training plan` first" in capsys.readouterr().err
+    afile = tmp_path / "afile"
+    afile.write_text("")
+    assert main(["plan", *options, "--run", str(afile)]) == 2
+    assert capsys.readouterr().err == f"Error: {afile}: File exists.\n"
 
 
 def test_a_run_that_begins_with_weights_gives_their_mean_with_what_it_learnt(

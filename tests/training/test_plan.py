@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from evaluation.datasets import DataError
 from proxy.checkers.nli.weights import Manifest
 from proxy.checkers.nli_sizes import packaged
 from tests.training.toys import toy_base, toy_recipe
@@ -35,6 +37,18 @@ def test_rows_of_an_evidence_stay_together_and_contrasts_come_first() -> None:
     assert all(len({each.evidence for each in unit}) == 1 for unit in units)
     assert [len({each.label for each in unit}) for unit in units] == [2, 2, 2, 2]
     assert sum(map(len, draw(rows, Source("train/x.jsonl", "MIT"), Random(0)))) == 25
+
+
+def test_the_passages_of_a_corpus_are_lines_whatever_their_text_has(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    passage = {"id": "1", "title": "Elm", "text": "Elm has mills.\u2028They turn.", "section": ""}
+    path.write_text(json.dumps(passage, ensure_ascii=False) + "\n\n", encoding="utf-8")
+    source = Source("corpora/corpus.jsonl", "CC BY-SA")
+    (found,) = read_source(source, path, "learn")
+    assert (found.id, found.title, found.claim, found.evidence) == ("1", "Elm", *[passage["text"]] * 2)
+    path.write_text(json.dumps(passage) + '\n{"id": "2"}\n')
+    with pytest.raises(DataError, match=r"corpus\.jsonl:2: title"):
+        read_source(source, path, "learn")
 
 
 def test_repetitions_are_spread_over_the_plan(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from evaluation.datasets import DataError
 from proxy.checkers.repc.classifiers import Ensemble, Kind
 from proxy.checkers.repc.hidden_states import HiddenStates, States
 from proxy.checkers.repc.stored import read_classifier
@@ -187,13 +188,29 @@ def test_labels_that_nothing_can_learn_are_refused(
     assert not (out / "repc.json").exists()
 
 
+def test_a_line_ends_at_a_line_feed_alone(tmp_path: Path) -> None:
+    """JSON may have the separators of Unicode in strings as they are."""
+    text = "A\u2028B\u2029C\x85D"
+    row = {"claim": text, "evidence": text, "label": "supported"}
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
+    (found,) = read_rows(file, None, seed=1)
+    assert (found.pair.claim, found.pair.evidence) == (text, text)
+    file.write_text(json.dumps(row, ensure_ascii=False) + "\n{}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"rows\.jsonl:2: claim"):
+        read_rows(file, None, seed=1)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "has no rows"),
-        ('{"claim": "a", "evidence": "b"}\n', "line 1: label: Field required"),
-        ('{"claim": "a", "evidence": "b", "label": "maybe"}\n', "line 1: label: Input should be 'supported'"),
-        ("{\n", "line 1: the line: Invalid JSON"),
+        ("", "rows.jsonl is empty"),
+        ('{"claim": "a", "evidence": "b"}\n', "rows.jsonl:1: label: Field required"),
+        (
+            '{"claim": "a", "evidence": "b", "label": "maybe"}\n',
+            "label: Input should be 'supported'",
+        ),
+        ("{\n", "rows.jsonl:1: Invalid JSON"),
         (
             '{"claim": "a", "evidence": "b", "label": "supported"}\n' * 30,
             "30 rows with 1 different evidences are supported",
@@ -215,7 +232,7 @@ def test_bad_data_are_one_clear_line(
     [
         (["--layers", "9"], "has layers 1 to 3, not 9"),
         (["--max-tokens", "4096"], "reads at most 128 tokens, not 4096"),
-        (["--data", "nowhere.jsonl"], "nowhere.jsonl can't be read: No such file"),
+        (["--data", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["--model", "./nowhere"], "No such model folder: ./nowhere"),
     ],
 )

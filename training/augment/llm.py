@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+from evaluation.arguments import finite
 from evaluation.cached_llm import price as dollars
 from evaluation.datasets import read_lines
 from proxy.errors import ConfigError, UpstreamError, VouchError
@@ -36,6 +37,8 @@ STOPPED = 3
 _GIVE_UP = 5
 """Calls in a row that may fail before the run ends."""
 _PROGRESS = 20
+_KEYS = ("origin", "kind")
+"""What tells a row that was made, and a line of the log."""
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 Price = Callable[[Usage], float | None]
@@ -143,10 +146,10 @@ def _augment(options: argparse.Namespace) -> int:
     wanted = _tasks(read_lines(options.data, Origin), options)
     if not wanted:
         raise ConfigError(f"{options.data} has no supported row{_in_language(options.language)}.")
-    out = Journal(options.out)
-    log = Journal(options.out.with_name(options.out.name + ".log.jsonl"))
-    done = {(row.get("origin"), row.get("kind")) for row in out.rows} | {
-        (row.get("origin"), row.get("kind")) for row in log.rows if row.get("outcome") == "skipped"
+    out = Journal(options.out, _KEYS)
+    log = Journal(options.out.with_name(options.out.name + ".log.jsonl"), _KEYS)
+    done = {(row["origin"], row["kind"]) for row in out.rows} | {
+        (row["origin"], row["kind"]) for row in log.rows if row.get("outcome") == "skipped"
     }
     tasks = [task for task in wanted if task.key not in done]
     llm, price = _compose(options)
@@ -233,7 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=_positive, help="at most so many rows of --data")
     parser.add_argument("--max-cost", type=_amount, help="US dollars, all runs on --out together")
     parser.add_argument("--min-fluency", type=_amount, default=4.0, help="1 to 5 (default: 4)")
-    parser.add_argument("--temperature", type=float, default=0.7)
+    parser.add_argument("--temperature", type=finite, default=0.7)
     parser.add_argument("--timeout", type=_amount, default=120.0, help="seconds for a call (default: 120)")
     return parser
 
@@ -246,8 +249,8 @@ def _positive(text: str) -> int:
 
 
 def _amount(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
+    value = finite(text)
+    if value <= 0:
         raise argparse.ArgumentTypeError("must be more than 0")
     return value
 

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 from sklearn.model_selection import StratifiedGroupKFold
 
+from evaluation.datasets import Label, Line, read_lines
 from proxy.checkers.repc.stored import THREE, TWO
 from proxy.errors import ConfigError
 from proxy.types import Pair
@@ -23,12 +22,10 @@ _LEAST = 10
 """Rows and different evidences that each class needs."""
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class _Labelled(Line):
     claim: str
     evidence: str
-    label: Literal["supported", "contradicted", "unsupported", "not_supported"]
+    label: Label
     title: str | None = None
 
 
@@ -44,15 +41,9 @@ def read_rows(file: Path, limit: int | None, seed: int) -> list[Row]:
     """The rows of a JSON Lines file, at most `limit` of them, drawn with `seed`.
 
     Raises:
-        ConfigError: the file can't be read, has no rows, or a line is not a row.
+        DataError: the file can't be read, has no rows, or a line is not a row.
     """
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} can't be read: {getattr(error, 'strerror', error)}.") from error
-    rows = [_row(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if not rows:
-        raise ConfigError(f"{file} has no rows.")
+    rows = [_row(line) for line in read_lines(file, _Labelled)]
     if limit is None or len(rows) <= limit:
         return rows
     return random.Random(seed).sample(rows, limit)
@@ -108,11 +99,5 @@ def checksum(rows: Sequence[Row]) -> str:
     return digest.hexdigest()
 
 
-def _row(file: Path, number: int, line: str) -> Row:
-    try:
-        read = _Line.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the line"
-        raise ConfigError(f"{file}, line {number}: {where}: {first['msg']}.") from error
-    return Row(Pair(read.claim, read.evidence, title=read.title or ""), read.label)
+def _row(line: _Labelled) -> Row:
+    return Row(Pair(line.claim, line.evidence, title=line.title or ""), line.label)
