@@ -11,12 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from proxy.config.merge import Spelled, inner_section, merge
 from proxy.config.settings import Settings
 from proxy.config.wrong_values import nearest, problem, shown
 from proxy.errors import ConfigError
@@ -43,6 +44,8 @@ def load(
 ) -> Settings:
     """The effective settings. Later sources win: defaults, file, `VOUCH_SECTION__KEY` variables, `overrides`.
 
+    What no source gives has its default, or follows from what they give together.
+
     Args:
         path: the file. Without it, the one that `VOUCH_CONFIG` names, or `config.yaml` in the current folder
             if there is one.
@@ -55,9 +58,9 @@ def load(
     path = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     if path is None and DEFAULT_FILE.is_file():
         path = DEFAULT_FILE
-    tree = merge(Settings().model_dump(mode="json"), read(path) if path else {})
-    tree = merge(tree, from_environment(environ))
-    tree = merge(tree, overrides or {})
+    tree: Json = {}
+    for source in (read(path) if path else {}, from_environment(environ), overrides or {}):
+        tree = merge(tree, source)
     return validate(resolve(tree, environ), str(path) if path else "the settings", environ)
 
 
@@ -101,14 +104,14 @@ def from_environment(environ: Mapping[str, str]) -> Json:
 
     Values are read as YAML. A number names an entry of a list: `VOUCH_UPSTREAMS__0__API_BASE`.
     """
-    tree: Json = {}
+    tree = Spelled()
     for name, value in sorted(environ.items()):
         if not _is_setting(name, value):
             continue
         *parents, key = path_of(name)
-        node = tree
+        node: Json = tree
         for parent in parents:
-            node = node.setdefault(parent, {})
+            node = node.setdefault(parent, Spelled())
             if not isinstance(node, dict):
                 raise ConfigError(
                     f"{name} sets a key of a section that another variable sets as a whole. Unset one."
@@ -131,22 +134,6 @@ def _is_setting(name: str, value: str) -> bool:
 def path_of(variable: str) -> tuple[str, ...]:
     """The keys that an environment variable leads to: `VOUCH_SERVER__PORT` to `("server", "port")`."""
     return tuple(variable.removeprefix(PREFIX).lower().split("__"))
-
-
-def merge(under: Any, over: Any) -> Any:
-    """`under` with the values of `over`: mappings key by key, a list by index where `over` maps numbers."""
-    if isinstance(under, list) and isinstance(over, Mapping) and all(str(key).isdigit() for key in over):
-        merged = list(under)
-        for index, value in sorted((int(key), value) for key, value in over.items()):
-            if index > len(merged):
-                raise ConfigError(
-                    f"There is no entry {index} in a list of {len(merged)}: entries are counted from 0."
-                )
-            merged[index : index + 1] = [merge(merged[index], value) if index < len(merged) else value]
-        return merged
-    if isinstance(under, Mapping) and isinstance(over, Mapping):
-        return {**under, **{key: merge(under[key], over[key]) if key in under else over[key] for key in over}}
-    return over
 
 
 def resolve(tree: Any, environ: Mapping[str, str], path: str = "") -> Any:
@@ -264,11 +251,10 @@ def _section(location: tuple[int | str, ...]) -> tuple[tuple[str, ...], type[Bas
         field = section.model_fields.get(part)
         if field is None:
             break
-        inner = [field.annotation, *get_args(field.annotation)]
-        models = [kind for kind in inner if isinstance(kind, type) and issubclass(kind, BaseModel)]
-        if not models:
+        inner = inner_section(field)
+        if inner is None:
             break
-        section = models[0]
+        section = inner
     return tuple(path), section
 
 

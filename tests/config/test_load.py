@@ -11,7 +11,7 @@ import yaml
 
 from proxy.config.checker_settings import CheckerName
 from proxy.config.load import dump, load
-from proxy.config.settings import Settings
+from proxy.config.settings import Settings, Upstream
 from proxy.errors import ConfigError
 
 CONFIG = Path(__file__).parents[2] / "config.yaml"
@@ -74,6 +74,57 @@ def test_the_environment_reaches_into_the_list_of_upstreams(tmp_path: Path) -> N
     }
     first, second = load(path, environ=environ).upstreams
     assert (first.name, first.api_base, second.name) == ("gpt-4o-mini", "http://127.0.0.1:1/v1", "vouch/demo")
+
+
+def test_the_name_of_an_upstream_follows_the_model_that_a_later_source_gives(tmp_path: Path) -> None:
+    environ = {"VOUCH_UPSTREAMS__0__MODEL": "openai/gpt-4o-mini"}
+    unnamed = write(tmp_path, "upstreams: [{model: vouch/extractive, timeout: 7}]")
+    assert load(unnamed, environ=environ).upstreams == (Upstream(model="openai/gpt-4o-mini", timeout=7),)
+    for path in (write(tmp_path, ""), CONFIG):
+        first, second = load(path, environ=environ).upstreams
+        assert (first.model, first.name, second.name) == ("openai/gpt-4o-mini", "gpt-4o-mini", "vouch/demo")
+    named = write(tmp_path, "upstreams: [{model: a/b, name: mine}]")
+    assert load(named, environ=environ).upstreams[0].name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ("checker.llm", "params"),
+        ("claims.extractor", "params"),
+        ("retrieval.milvus", "index_params"),
+        ("retrieval.milvus", "search_params"),
+    ],
+)
+def test_a_free_mapping_takes_the_place_of_the_one_before(tmp_path: Path, section: str, key: str) -> None:
+    outer, inner = section.split(".")
+    path = write(tmp_path, f"{outer}: {{{inner}: {{{key}: {{a: 1, b: 2}}}}}}")
+    variable = f"VOUCH_{outer}__{inner}__{key}".upper()
+
+    def params(environ: dict[str, str]) -> object:
+        return getattr(getattr(getattr(load(path, environ=environ), outer), inner), key)
+
+    assert params({}) == {"a": 1, "b": 2}
+    assert params({variable: "{c: 3}"}) == {"c": 3}
+    assert params({f"{variable}__B": "3", f"{variable}__C__D": "4"}) == {"a": 1, "b": 3, "c": {"d": 4}}
+
+
+def test_mappings_of_names_are_merged_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path, "indexes: {a: x, b: y}")
+    settings = load(path, {"indexes": {"c": "w"}}, {"VOUCH_INDEXES__B": "z"})
+    assert settings.indexes == {"a": "x", "b": "z", "c": "w"}
+
+
+def test_the_settings_that_are_printed_are_read_as_the_same(tmp_path: Path) -> None:
+    text = (
+        "upstreams: [{model: openai/o, params: {a: 1}}, {model: vouch/demo}]\n"
+        "checker: {llm: {params: {max_completion_tokens: 9}}}\n"
+        "retrieval: {threshold: 0.5, milvus: {search_params: {}}}\n"
+    )
+    settings = load(write(tmp_path, text), environ={})
+    printed = dump(settings)
+    assert load(write(tmp_path, printed), environ={}) == settings
+    assert leaves(Settings().model_dump(mode="json")["server"]) == leaves(yaml.safe_load(printed)["server"])
 
 
 @pytest.mark.parametrize("service", ["VOUCH", "VOUCH_WEB_2"])
