@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from proxy.config.masked import FromVariable
 from proxy.config.merge import Spelled, inner_section, merge
 from proxy.config.settings import Settings
 from proxy.config.wrong_values import nearest, problem, shown
@@ -29,7 +30,6 @@ DEFAULT_FILE = Path("config.yaml")
 
 MAX_ERRORS = 5
 
-_CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _SERVICE_LINK = re.compile(
     r"VOUCH_(?:[A-Z0-9]+_)*?"
     r"(?:SERVICE_HOST=|SERVICE_PORT(?:_[A-Z0-9]+)*=|PORT_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?=|PORT=(?:tcp|udp|sctp)://)"
@@ -157,7 +157,9 @@ def resolve(tree: Any, environ: Mapping[str, str], path: str = "") -> Any:
             f"{path} refers to the environment variable {name}, which is not set. Set it, or edit {path}."
         )
 
-    return _REFERENCE.sub(value_of, tree)
+    text = _REFERENCE.sub(value_of, tree)
+    used = any(environ.get(match[1]) for match in _REFERENCE.finditer(tree))
+    return FromVariable(text) if used else text
 
 
 def validate(
@@ -264,9 +266,3 @@ def _name(path: tuple[str, ...], variables: Mapping[tuple[str, ...], str]) -> st
     key = ".".join(path)
     variable = next(names, None)
     return f"{variable} ({key})" if variable else key
-
-
-def dump(settings: Settings) -> str:
-    """The settings as YAML, with secrets and the credentials in addresses masked."""
-    text = yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    return _CREDENTIALS.sub("//**********@", text)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from proxy.config.checker_settings import CheckerName
-from proxy.config.load import dump, load
+from proxy.config.load import load
+from proxy.config.masked import dump
 from proxy.config.settings import Settings, Upstream
 from proxy.errors import ConfigError
 
@@ -165,6 +166,39 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
     assert settings.server.public_url == "http://here"
     assert "sk-secret" not in dump(settings) + repr(settings)
     assert "me:pass" not in dump(settings)
+
+
+def test_secrets_among_the_parameters_of_a_model_are_masked_when_printed(tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "aws_secret_access_key": "hush-1",
+        "azure_ad_token": "hush-2",
+        "extra_headers": {"X-Tokens": 5318008, "X-Team": "hush-3", "Authorization": "Bearer hush-4"},
+        "extra_body": {"steps": [{"Password": 5318008, "seen": "by all"}], "code": "is ${CODE}"},
+        "vertex_credentials": {"kind": "hush-5"},
+        "max_tokens": 300,
+        "stop_token_ids": [1, 2],
+        "stop": ["${NOT_SET:-END}"],
+        "keyword": "open",
+        "temperature": 0,
+        "use_api_key": True,
+    }
+    sections = {
+        "upstreams": [{"model": "openai/x", "params": given}],
+        "checker": {"llm": {"params": {"api_key": "hush-6"}}},
+    }
+    settings = load(write(tmp_path, yaml.safe_dump(sections)), environ={"CODE": "hush-7"})
+    printed = dump(settings)
+    assert not re.search("hush|5318008", printed)
+    mask = "*" * 10
+    assert yaml.safe_load(printed)["upstreams"][0]["params"] == given | {
+        "aws_secret_access_key": mask,
+        "azure_ad_token": mask,
+        "extra_headers": {"X-Tokens": mask, "X-Team": mask, "Authorization": mask},
+        "extra_body": {"steps": [{"Password": mask, "seen": "by all"}], "code": mask},
+        "vertex_credentials": {"kind": mask},
+        "stop": ["END"],
+    }
+    assert settings.upstreams[0].params["extra_body"] == {**given["extra_body"], "code": "is hush-7"}
 
 
 @pytest.mark.parametrize(
