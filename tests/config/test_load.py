@@ -290,6 +290,18 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, environ: dict[str, st
         load(write(tmp_path, text), environ=environ)
 
 
+@pytest.mark.parametrize("filters", ["filter: a", "filters: {staff: ''}", "filters: {staff: b}"])
+def test_with_filters_in_milvus_each_index_needs_one(tmp_path: Path, filters: str) -> None:
+    def named(milvus: str, store: str = "milvus") -> set[str]:
+        text = f"retrieval: {{store: {store}, milvus: {{{milvus}}}}}\nindexes: {{staff: a, partners: a}}"
+        return set(load(write(tmp_path, text), environ={}).indexes)
+
+    with pytest.raises(ConfigError, match=r"the index '(staff|partners)' has no filter: write `\1: EXPR"):
+        named(filters)
+    complete = named("filter: a, filters: {staff: '', partners: b}")
+    assert complete == named("") == named(filters, store="faiss") == {"staff", "partners"}
+
+
 def test_a_list_is_not_called_too_short_for_its_wrong_entries_and_no_secret_is_shown(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(
