@@ -72,6 +72,8 @@ def read(path: Path) -> Json:
         raise ConfigError(f"No such file: {path}. Name one with --config.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"Can't read {path}: {error}") from error
+    except RecursionError:
+        raise ConfigError(f"{path} is not valid YAML for settings: it is nested too deeply.") from None
     except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} is not valid YAML: {reason}") from error
@@ -85,7 +87,23 @@ def read(path: Path) -> Json:
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader that refuses a mapping with the same key twice, of which YAML would keep the last."""
+    """A loader that refuses a mapping with the same key twice, of which YAML would keep the last, and a value
+    that contains itself."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._open: list[str] = []
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Whatever comes next, unless it refers to a value that it is a part of."""
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) and event.anchor in self._open:
+            line = event.start_mark.line + 1 if event.start_mark else "?"
+            raise yaml.YAMLError(f"*{event.anchor} in line {line} refers to a value that it is a part of")
+        self._open.append(getattr(event, "anchor", None) or "")
+        node = super().compose_node(parent, index)
+        self._open.pop()
+        return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         """The mapping as it is written, before keys are merged into it."""
@@ -117,8 +135,8 @@ def from_environment(environ: Mapping[str, str]) -> Json:
                     f"{name} sets a key of a section that another variable sets as a whole. Unset one."
                 )
         try:
-            node[key] = yaml.safe_load(value)
-        except (yaml.YAMLError, ValueError):
+            node[key] = _Loader(value).get_single_data()
+        except (yaml.YAMLError, ValueError, RecursionError):
             node[key] = value
     return tree
 

@@ -148,6 +148,12 @@ def test_a_value_that_looks_like_a_date_and_is_none_is_text() -> None:
     assert load(environ={"VOUCH_SERVER__HOST": "2024-02-30"}).server.host == "2024-02-30"
 
 
+def test_a_value_may_be_referred_to_behind_its_end(tmp_path: Path) -> None:
+    path = write(tmp_path, "server: {hosts: &a [x], cors_origins: *a}")
+    server = load(path, environ={}).server
+    assert server.hosts == server.cors_origins == ("x",)
+
+
 def test_keys_that_are_merged_into_a_section_may_be_set_there_again(tmp_path: Path) -> None:
     path = write(tmp_path, "indexes: {<<: {b: x}, b: y}")
     assert load(path, environ={}).indexes == {"b": "y"}
@@ -229,6 +235,25 @@ def test_secrets_among_the_parameters_of_a_model_are_masked_when_printed(tmp_pat
             "the key server is there twice, in lines 1 and 3; keep one",
         ),
         ("server:\n  port: 1\n  port: 2", {}, "the key port is there twice, in lines 2 and 3; keep one"),
+        (
+            "server:\n  hosts: &a [*a]",
+            {},
+            "is not valid YAML: *a in line 2 refers to a value that it is a part of",
+        ),
+        ("a: &a {b: {c: *a}}", {}, "is not valid YAML: *a in line 1"),
+        (f"a: {'[' * 5000}", {}, "config.yaml is not valid YAML for settings: it is nested too deeply."),
+        (
+            "",
+            {"VOUCH_SERVER__HOSTS": "&a [*a]"},
+            "VOUCH_SERVER__HOSTS (server.hosts) must be a list, not '&a",
+        ),
+        ("retrieval: {threshold: .nan}", {}, "threshold must be a finite number or 'auto', not nan"),
+        ("verification: {deadline: .inf}", {}, "verification.deadline must be a finite number, not inf"),
+        (
+            "limits: {options: {deadline: .inf}}",
+            {},
+            "options.deadline must be a finite number or 'fixed', not inf",
+        ),
         ("server: {host: 2024-02-30}", {}, "config.yaml is not valid YAML: day is out of range for month"),
         ("server: {host: {a: 1}}", {}, "server.host must be text, not a mapping"),
         (
