@@ -7,7 +7,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.syntax import Syntax
 
-from proxy.config.load import dump, load
+from proxy.config.load import load
+from proxy.config.masked import dump
 
 
 def run(config: Path | None) -> None:

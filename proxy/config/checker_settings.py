@@ -11,9 +11,9 @@ from proxy.types import NLILabel, Precision, PromptName
 
 
 class Section(BaseModel):
-    """A part of the settings: frozen, and an unknown key is an error."""
+    """A part of the settings: frozen, and an unknown key or a number that is not finite is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
 
 
 CheckerName = Literal["nli", "llm", "cross_encoder", "repc", "cascade"]

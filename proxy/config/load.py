@@ -11,12 +11,14 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from proxy.config.masked import FromVariable
+from proxy.config.merge import Spelled, inner_section, merge
 from proxy.config.settings import Settings
 from proxy.config.wrong_values import nearest, problem, shown
 from proxy.errors import ConfigError
@@ -28,7 +30,6 @@ DEFAULT_FILE = Path("config.yaml")
 
 MAX_ERRORS = 5
 
-_CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _SERVICE_LINK = re.compile(
     r"VOUCH_(?:[A-Z0-9]+_)*?"
     r"(?:SERVICE_HOST=|SERVICE_PORT(?:_[A-Z0-9]+)*=|PORT_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?=|PORT=(?:tcp|udp|sctp)://)"
@@ -43,6 +44,8 @@ def load(
 ) -> Settings:
     """The effective settings. Later sources win: defaults, file, `VOUCH_SECTION__KEY` variables, `overrides`.
 
+    What no source gives has its default, or follows from what they give together.
+
     Args:
         path: the file. Without it, the one that `VOUCH_CONFIG` names, or `config.yaml` in the current folder
             if there is one.
@@ -55,9 +58,9 @@ def load(
     path = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     if path is None and DEFAULT_FILE.is_file():
         path = DEFAULT_FILE
-    tree = merge(Settings().model_dump(mode="json"), read(path) if path else {})
-    tree = merge(tree, from_environment(environ))
-    tree = merge(tree, overrides or {})
+    tree: Json = {}
+    for source in (read(path) if path else {}, from_environment(environ), overrides or {}):
+        tree = merge(tree, source)
     return validate(resolve(tree, environ), str(path) if path else "the settings", environ)
 
 
@@ -69,6 +72,8 @@ def read(path: Path) -> Json:
         raise ConfigError(f"No such file: {path}. Name one with --config.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"Can't read {path}: {error}") from error
+    except RecursionError:
+        raise ConfigError(f"{path} is not valid YAML for settings: it is nested too deeply.") from None
     except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} is not valid YAML: {reason}") from error
@@ -82,7 +87,23 @@ def read(path: Path) -> Json:
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader that refuses a mapping with the same key twice, of which YAML would keep the last."""
+    """A loader that refuses a mapping with the same key twice, of which YAML would keep the last, and a value
+    that contains itself."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._open: list[str] = []
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Whatever comes next, unless it refers to a value that it is a part of."""
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) and event.anchor in self._open:
+            line = event.start_mark.line + 1 if event.start_mark else "?"
+            raise yaml.YAMLError(f"*{event.anchor} in line {line} refers to a value that it is a part of")
+        self._open.append(getattr(event, "anchor", None) or "")
+        node = super().compose_node(parent, index)
+        self._open.pop()
+        return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         """The mapping as it is written, before keys are merged into it."""
@@ -101,21 +122,21 @@ def from_environment(environ: Mapping[str, str]) -> Json:
 
     Values are read as YAML. A number names an entry of a list: `VOUCH_UPSTREAMS__0__API_BASE`.
     """
-    tree: Json = {}
+    tree = Spelled()
     for name, value in sorted(environ.items()):
         if not _is_setting(name, value):
             continue
         *parents, key = path_of(name)
-        node = tree
+        node: Json = tree
         for parent in parents:
-            node = node.setdefault(parent, {})
+            node = node.setdefault(parent, Spelled())
             if not isinstance(node, dict):
                 raise ConfigError(
                     f"{name} sets a key of a section that another variable sets as a whole. Unset one."
                 )
         try:
-            node[key] = yaml.safe_load(value)
-        except (yaml.YAMLError, ValueError):
+            node[key] = _Loader(value).get_single_data()
+        except (yaml.YAMLError, ValueError, RecursionError):
             node[key] = value
     return tree
 
@@ -131,22 +152,6 @@ def _is_setting(name: str, value: str) -> bool:
 def path_of(variable: str) -> tuple[str, ...]:
     """The keys that an environment variable leads to: `VOUCH_SERVER__PORT` to `("server", "port")`."""
     return tuple(variable.removeprefix(PREFIX).lower().split("__"))
-
-
-def merge(under: Any, over: Any) -> Any:
-    """`under` with the values of `over`: mappings key by key, a list by index where `over` maps numbers."""
-    if isinstance(under, list) and isinstance(over, Mapping) and all(str(key).isdigit() for key in over):
-        merged = list(under)
-        for index, value in sorted((int(key), value) for key, value in over.items()):
-            if index > len(merged):
-                raise ConfigError(
-                    f"There is no entry {index} in a list of {len(merged)}: entries are counted from 0."
-                )
-            merged[index : index + 1] = [merge(merged[index], value) if index < len(merged) else value]
-        return merged
-    if isinstance(under, Mapping) and isinstance(over, Mapping):
-        return {**under, **{key: merge(under[key], over[key]) if key in under else over[key] for key in over}}
-    return over
 
 
 def resolve(tree: Any, environ: Mapping[str, str], path: str = "") -> Any:
@@ -170,7 +175,9 @@ def resolve(tree: Any, environ: Mapping[str, str], path: str = "") -> Any:
             f"{path} refers to the environment variable {name}, which is not set. Set it, or edit {path}."
         )
 
-    return _REFERENCE.sub(value_of, tree)
+    text = _REFERENCE.sub(value_of, tree)
+    used = any(environ.get(match[1]) for match in _REFERENCE.finditer(tree))
+    return FromVariable(text) if used else text
 
 
 def validate(
@@ -264,11 +271,10 @@ def _section(location: tuple[int | str, ...]) -> tuple[tuple[str, ...], type[Bas
         field = section.model_fields.get(part)
         if field is None:
             break
-        inner = [field.annotation, *get_args(field.annotation)]
-        models = [kind for kind in inner if isinstance(kind, type) and issubclass(kind, BaseModel)]
-        if not models:
+        inner = inner_section(field)
+        if inner is None:
             break
-        section = models[0]
+        section = inner
     return tuple(path), section
 
 
@@ -278,9 +284,3 @@ def _name(path: tuple[str, ...], variables: Mapping[tuple[str, ...], str]) -> st
     key = ".".join(path)
     variable = next(names, None)
     return f"{variable} ({key})" if variable else key
-
-
-def dump(settings: Settings) -> str:
-    """The settings as YAML, with secrets and the credentials in addresses masked."""
-    text = yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    return _CREDENTIALS.sub("//**********@", text)

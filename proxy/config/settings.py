@@ -354,6 +354,20 @@ class Settings(Section):
         return self
 
     @model_validator(mode="after")
+    def _indexes_have_filters(self) -> Self:
+        """A forgotten filter would open all of a collection whose other readers see a part of it."""
+        milvus = self.retrieval.milvus
+        if self.retrieval.store != "milvus" or not (milvus.filter or milvus.filters):
+            return self
+        for name in self.indexes:
+            if name not in milvus.filters:
+                raise ValueError(
+                    f"the index {name!r} has no filter: write `{name}: EXPRESSION` under "
+                    f'retrieval.milvus.filters, or `{name}: ""` if its keys may read everything'
+                )
+        return self
+
+    @model_validator(mode="after")
     def _keys_name_indexes(self) -> Self:
         for key in self.server.api_keys:
             if key.index and key.index not in self.indexes:

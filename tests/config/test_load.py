@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from proxy.config.checker_settings import CheckerName
-from proxy.config.load import dump, load
-from proxy.config.settings import Settings
+from proxy.config.load import load
+from proxy.config.masked import dump
+from proxy.config.settings import Settings, Upstream
 from proxy.errors import ConfigError
 
 CONFIG = Path(__file__).parents[2] / "config.yaml"
@@ -76,6 +77,57 @@ def test_the_environment_reaches_into_the_list_of_upstreams(tmp_path: Path) -> N
     assert (first.name, first.api_base, second.name) == ("gpt-4o-mini", "http://127.0.0.1:1/v1", "vouch/demo")
 
 
+def test_the_name_of_an_upstream_follows_the_model_that_a_later_source_gives(tmp_path: Path) -> None:
+    environ = {"VOUCH_UPSTREAMS__0__MODEL": "openai/gpt-4o-mini"}
+    unnamed = write(tmp_path, "upstreams: [{model: vouch/extractive, timeout: 7}]")
+    assert load(unnamed, environ=environ).upstreams == (Upstream(model="openai/gpt-4o-mini", timeout=7),)
+    for path in (write(tmp_path, ""), CONFIG):
+        first, second = load(path, environ=environ).upstreams
+        assert (first.model, first.name, second.name) == ("openai/gpt-4o-mini", "gpt-4o-mini", "vouch/demo")
+    named = write(tmp_path, "upstreams: [{model: a/b, name: mine}]")
+    assert load(named, environ=environ).upstreams[0].name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ("checker.llm", "params"),
+        ("claims.extractor", "params"),
+        ("retrieval.milvus", "index_params"),
+        ("retrieval.milvus", "search_params"),
+    ],
+)
+def test_a_free_mapping_takes_the_place_of_the_one_before(tmp_path: Path, section: str, key: str) -> None:
+    outer, inner = section.split(".")
+    path = write(tmp_path, f"{outer}: {{{inner}: {{{key}: {{a: 1, b: 2}}}}}}")
+    variable = f"VOUCH_{outer}__{inner}__{key}".upper()
+
+    def params(environ: dict[str, str]) -> object:
+        return getattr(getattr(getattr(load(path, environ=environ), outer), inner), key)
+
+    assert params({}) == {"a": 1, "b": 2}
+    assert params({variable: "{c: 3}"}) == {"c": 3}
+    assert params({f"{variable}__B": "3", f"{variable}__C__D": "4"}) == {"a": 1, "b": 3, "c": {"d": 4}}
+
+
+def test_mappings_of_names_are_merged_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path, "indexes: {a: x, b: y}")
+    settings = load(path, {"indexes": {"c": "w"}}, {"VOUCH_INDEXES__B": "z"})
+    assert settings.indexes == {"a": "x", "b": "z", "c": "w"}
+
+
+def test_the_settings_that_are_printed_are_read_as_the_same(tmp_path: Path) -> None:
+    text = (
+        "upstreams: [{model: openai/o, params: {a: 1}}, {model: vouch/demo}]\n"
+        "checker: {llm: {params: {max_completion_tokens: 9}}}\n"
+        "retrieval: {threshold: 0.5, milvus: {search_params: {}}}\n"
+    )
+    settings = load(write(tmp_path, text), environ={})
+    printed = dump(settings)
+    assert load(write(tmp_path, printed), environ={}) == settings
+    assert leaves(Settings().model_dump(mode="json")["server"]) == leaves(yaml.safe_load(printed)["server"])
+
+
 @pytest.mark.parametrize("service", ["VOUCH", "VOUCH_WEB_2"])
 def test_variables_that_kubernetes_makes_of_services_set_nothing(service: str) -> None:
     address = "tcp://10.0.0.7:80"
@@ -96,6 +148,12 @@ def test_a_value_that_looks_like_a_date_and_is_none_is_text() -> None:
     assert load(environ={"VOUCH_SERVER__HOST": "2024-02-30"}).server.host == "2024-02-30"
 
 
+def test_a_value_may_be_referred_to_behind_its_end(tmp_path: Path) -> None:
+    path = write(tmp_path, "server: {hosts: &a [x], cors_origins: *a}")
+    server = load(path, environ={}).server
+    assert server.hosts == server.cors_origins == ("x",)
+
+
 def test_keys_that_are_merged_into_a_section_may_be_set_there_again(tmp_path: Path) -> None:
     path = write(tmp_path, "indexes: {<<: {b: x}, b: y}")
     assert load(path, environ={}).indexes == {"b": "y"}
@@ -114,6 +172,39 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
     assert settings.server.public_url == "http://here"
     assert "sk-secret" not in dump(settings) + repr(settings)
     assert "me:pass" not in dump(settings)
+
+
+def test_secrets_among_the_parameters_of_a_model_are_masked_when_printed(tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "aws_secret_access_key": "hush-1",
+        "azure_ad_token": "hush-2",
+        "extra_headers": {"X-Tokens": 5318008, "X-Team": "hush-3", "Authorization": "Bearer hush-4"},
+        "extra_body": {"steps": [{"Password": 5318008, "seen": "by all"}], "code": "is ${CODE}"},
+        "vertex_credentials": {"kind": "hush-5"},
+        "max_tokens": 300,
+        "stop_token_ids": [1, 2],
+        "stop": ["${NOT_SET:-END}"],
+        "keyword": "open",
+        "temperature": 0,
+        "use_api_key": True,
+    }
+    sections = {
+        "upstreams": [{"model": "openai/x", "params": given}],
+        "checker": {"llm": {"params": {"api_key": "hush-6"}}},
+    }
+    settings = load(write(tmp_path, yaml.safe_dump(sections)), environ={"CODE": "hush-7"})
+    printed = dump(settings)
+    assert not re.search("hush|5318008", printed)
+    mask = "*" * 10
+    assert yaml.safe_load(printed)["upstreams"][0]["params"] == given | {
+        "aws_secret_access_key": mask,
+        "azure_ad_token": mask,
+        "extra_headers": {"X-Tokens": mask, "X-Team": mask, "Authorization": mask},
+        "extra_body": {"steps": [{"Password": mask, "seen": "by all"}], "code": mask},
+        "vertex_credentials": {"kind": mask},
+        "stop": ["END"],
+    }
+    assert settings.upstreams[0].params["extra_body"] == {**given["extra_body"], "code": "is hush-7"}
 
 
 @pytest.mark.parametrize(
@@ -144,6 +235,25 @@ def test_keys_come_from_the_environment_and_are_masked_when_printed(tmp_path: Pa
             "the key server is there twice, in lines 1 and 3; keep one",
         ),
         ("server:\n  port: 1\n  port: 2", {}, "the key port is there twice, in lines 2 and 3; keep one"),
+        (
+            "server:\n  hosts: &a [*a]",
+            {},
+            "is not valid YAML: *a in line 2 refers to a value that it is a part of",
+        ),
+        ("a: &a {b: {c: *a}}", {}, "is not valid YAML: *a in line 1"),
+        (f"a: {'[' * 5000}", {}, "config.yaml is not valid YAML for settings: it is nested too deeply."),
+        (
+            "",
+            {"VOUCH_SERVER__HOSTS": "&a [*a]"},
+            "VOUCH_SERVER__HOSTS (server.hosts) must be a list, not '&a",
+        ),
+        ("retrieval: {threshold: .nan}", {}, "threshold must be a finite number or 'auto', not nan"),
+        ("verification: {deadline: .inf}", {}, "verification.deadline must be a finite number, not inf"),
+        (
+            "limits: {options: {deadline: .inf}}",
+            {},
+            "options.deadline must be a finite number or 'fixed', not inf",
+        ),
         ("server: {host: 2024-02-30}", {}, "config.yaml is not valid YAML: day is out of range for month"),
         ("server: {host: {a: 1}}", {}, "server.host must be text, not a mapping"),
         (
@@ -203,6 +313,18 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, environ: dict[str, st
         text, message = "upstreams: [{model: a/b}]", "There is no entry 5 in a list of 1"
     with pytest.raises(ConfigError, match=re.escape(message)):
         load(write(tmp_path, text), environ=environ)
+
+
+@pytest.mark.parametrize("filters", ["filter: a", "filters: {staff: ''}", "filters: {staff: b}"])
+def test_with_filters_in_milvus_each_index_needs_one(tmp_path: Path, filters: str) -> None:
+    def named(milvus: str, store: str = "milvus") -> set[str]:
+        text = f"retrieval: {{store: {store}, milvus: {{{milvus}}}}}\nindexes: {{staff: a, partners: a}}"
+        return set(load(write(tmp_path, text), environ={}).indexes)
+
+    with pytest.raises(ConfigError, match=r"the index '(staff|partners)' has no filter: write `\1: EXPR"):
+        named(filters)
+    complete = named("filter: a, filters: {staff: '', partners: b}")
+    assert complete == named("") == named(filters, store="faiss") == {"staff", "partners"}
 
 
 def test_a_list_is_not_called_too_short_for_its_wrong_entries_and_no_secret_is_shown(tmp_path: Path) -> None:
