@@ -25,7 +25,8 @@ _ENTRIES = (
 )
 """The lines of the footer: of an ordered list, or of one that has the numbers in its text."""
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~$&]")
-_MARKER = re.compile(r"\[[\[(]?(\d{1,3})[\])]")
+_MARKER = re.compile(r"\[(\d{1,3})\]|\[\[(\d{1,3})\]\([^\s]+\)\]|\[\((\d{1,3})\)\]\([^\s]+\)")
+"""A marker as `proxy.citations.place.MARKERS` writes it."""
 _MAX_NUMBER = 999
 """The highest number that is recognised as a marker when a reply comes back."""
 
@@ -90,8 +91,18 @@ def _entity(special: re.Match[str]) -> str:
 
 def _marked(text: str) -> set[int]:
     """The numbers of the citation markers."""
-    markers = (_MARKER.match(text, *span) for run in marks(text) for span in run.each)
-    return {int(marker.group(1)) for marker in markers if marker}
+    markers = (_MARKER.fullmatch(text, *span) for span in _markers(text))
+    return {int(number) for marker in markers if marker for number in marker.groups() if number}
+
+
+def _markers(text: str) -> list[Span]:
+    """The citation markers that Vouch may have put in: of one number, and without a space before them."""
+    spans = (span for run in marks(text) for span in run.each)
+    return [
+        (start, end)
+        for start, end in spans
+        if _MARKER.fullmatch(text, start, end) and start and not text[start - 1].isspace()
+    ]
 
 
 _RETURN = re.compile(r"\r(?=\n)")
@@ -135,7 +146,7 @@ def _added_spans(text: str, warnings: Sequence[str]) -> list[Span]:
     if said is not None:
         spans = _with(spans, [said])
         remaining = remaining[: said[0]]
-    return _with(spans, [(run.start, run.end) for run in marks(remaining)])
+    return _with(spans, _markers(remaining))
 
 
 def _warning_spans(text: str, warning: str) -> list[Span]:

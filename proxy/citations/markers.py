@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
@@ -28,27 +28,39 @@ _MAX_TAG = 256
 _NUMBER = re.compile(r"[1-9]\d{0,2}")
 _WORD_BEFORE = re.compile(r"([^\W_]{1,30})$")
 _IDENTIFIER = re.compile(r"(?:(?<![\w'’])[a-zA-Z]|\w*_\w*|[a-z]+[A-Z]\w*|[a-zA-Z]+\d+)$", re.A)
+_NAME = re.compile(r"(?:\d|[A-Z][a-z]+)$", re.A)
+"""What a citation may follow without a space: a year, a name. Any other word may be that of an array."""
+_SAID_BEFORE = re.compile(r"(?:根据|依据|参见|参考|按照|来自|[据见为是于])[ \t]*$")
+_SEPARATOR = re.compile(r"[ \t]*|[,;，、；][ \t]{1,3}")
+_GOES_ON = re.compile(r"[ \t]*[a-z]")
 _CONTENT_WORDS = frozenset(
     """
     about above also an and are array article as at be below between by citation citations context
     document documents domain eq equals equation example fig figure for from gives in index interval is
     item like list matrix no note of on or output page paper paragraph passage passages prints range ref
-    reference references returns section see sequence set source sources step studies study table than
-    that the to tuple using vector via was were with
+    reference references returned returns section see sequence set source sources step studies study table
+    than that the to tuple using vector via was were with
     """.split()
 )
 """Words after which `[1]` is part of what the sentence says (`see [1]`, `the interval [1, 2]`)."""
 
 
-def strip_markers(text: str) -> str:
+Known = Collection[int] | None
+"""The numbers of the documents that may be cited; None: any number is taken for one of them."""
+
+
+def strip_markers(text: str, known: Known = None) -> str:
     """`text` without its citation markers and the spaces before them.
 
     A marker is a citation behind a sentence, a line or a cell, or before the punctuation that ends it.
     Brackets in code, LaTeX, links and definitions, at the start of a line (`[1] Title`) and as an index
     (`a[1]`) stay. Stripping twice is the same as stripping once. Stripping markers that were inserted at the
     ends of the claims of a stripped text restores it exactly. Linear in the length.
+
+    Brackets that name other numbers than those `known` may be content (`the shape [64, 128]`): they are
+    markers only behind a sentence, or, with one number, where a sentence, a clause or a line ends.
     """
-    return without(text, marks(text))
+    return without(text, marks(text, known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +83,17 @@ def without(text: str, removed: Iterable[Marks]) -> str:
     return "".join(kept) + text[position:]
 
 
-def marks(text: str) -> Iterator[Marks]:
+def marks(text: str, known: Known = None) -> Iterator[Marks]:
     """The runs of markers that `strip_markers` removes, disjoint, in order."""
     if "[" not in text and "【" not in text:
         return
     for block in blocks(text):
         groups = [(line,) for line in block.lines] if block.kind in ("row", "header") else [block.lines]
         for lines in groups:
-            yield from _marks_of_lines(text, lines)
+            yield from _marks_of_lines(text, lines, known)
 
 
-def _marks_of_lines(text: str, lines: Sequence[Span]) -> Iterator[Marks]:
+def _marks_of_lines(text: str, lines: Sequence[Span], known: Known) -> Iterator[Marks]:
     line_tokens = _with_links(text, tokens(text, lines[0], lines[1:]))
     removed: dict[int, int] = {}
     line = index = 0
@@ -92,7 +104,7 @@ def _marks_of_lines(text: str, lines: Sequence[Span]) -> Iterator[Marks]:
         last = _run_end(text, line_tokens, index)
         while lines[line][1] < line_tokens[index].end:
             line += 1
-        span = _removable(_Run(text, line_tokens, index, last, lines[line]), removed)
+        span = _removable(_Run(text, line_tokens, index, last, lines[line]), removed, known)
         if span is not None:
             start, end = span
             removed[end] = start
@@ -123,13 +135,13 @@ def _is_number(text: str, token: Token) -> bool:
 
 
 def _run_end(text: str, tokens: Sequence[Token], index: int) -> int:
-    """The index of the last citation of a run; spaces may separate citations."""
+    """The index of the last citation of a run; spaces and a comma may separate citations."""
     last = index
     for following in range(index + 1, len(tokens)):
         token = tokens[following]
         if token.kind == "citation" and "\n" not in text[tokens[last].end : token.start]:
             last = following
-        elif token.kind != "text" or text[token.start : token.end].strip(" \t"):
+        elif token.kind != "text" or not _SEPARATOR.fullmatch(text, token.start, token.end):
             break
     return last
 
@@ -163,6 +175,23 @@ class _Run:
         return start
 
     @property
+    def enclosed(self) -> Span | None:
+        """The run with the parentheses around it and the spaces before them, if a word stands there."""
+        start = self.gap - 1
+        while start > self.line[0] and self.text[start - 1] in " \t":
+            start -= 1
+        return (start, self.end + 1) if self.line[0] < start < self.gap - 1 else None
+
+    def cites(self, known: Known) -> tuple[bool, bool]:
+        """Whether the markers are surely citations, and whether each has one number at most."""
+        if known is None:
+            return True, True
+        markers = [token for token in self.tokens[self.first : self.last + 1] if token.kind == "citation"]
+        numbers = [tuple(_numbers(self.text[token.start : token.end])) for token in markers]
+        certain = all(known and set(each) <= set(known) for each in numbers)
+        return certain, all(len(each) < 2 for each in numbers)
+
+    @property
     def wrapped(self) -> bool:
         """Whether formatting encloses nothing but the markers, and would be left empty."""
         before = self.tokens[self.first - 1] if self.first > 0 else None
@@ -171,7 +200,7 @@ class _Run:
         return opened and after is not None and after.kind == "close" and after.start == self.end
 
 
-def _removable(run: _Run, removed: Mapping[int, int]) -> Span | None:
+def _removable(run: _Run, removed: Mapping[int, int], known: Known) -> Span | None:
     """The span to remove for a run of markers, or None where the run is part of the text.
 
     `removed` maps the end of each span removed before to its start.
@@ -179,13 +208,22 @@ def _removable(run: _Run, removed: Mapping[int, int]) -> Span | None:
     text, gap = run.text, run.gap
     if gap <= run.line[0] or run.wrapped or run.tokens[run.first].whole:
         return None
+    certain, single = run.cites(known)
+    if text[gap - 1] in "(（" and text[run.end : run.end + 1] in (")", "）"):
+        return run.enclosed if certain or single else None
     if _after_stop(text, gap, run.line[0], removed):
+        if gap < run.start and _GOES_ON.match(text, run.end):
+            return None
         glued = gap < run.start and text[run.end : run.end + 1].isalnum()
         return (run.start if glued else gap), run.end
+    if not certain and not single:
+        return None
     said = _is_said(text, gap, run.start)
+    if known is not None and _SAID_BEFORE.search(text, max(0, gap - 4), gap):
+        return None
     if _ends_line(run):
         return _after_first(run) if said else (gap, run.end)
-    if said or not _before_punctuation(text, gap, run):
+    if said or not _before_punctuation(text, gap, run, certain=certain):
         return None
     return gap, run.end
 
@@ -238,7 +276,7 @@ def _after_first(run: _Run) -> Span | None:
     return (first, run.end) if first < run.end else None
 
 
-def _before_punctuation(text: str, gap: int, run: _Run) -> bool:
+def _before_punctuation(text: str, gap: int, run: _Run, *, certain: bool) -> bool:
     """Whether the markers stand before the end of a sentence or, where they are clearly markers, of a
     clause."""
     if text[run.start - 1] == "[":
@@ -246,14 +284,15 @@ def _before_punctuation(text: str, gap: int, run: _Run) -> bool:
     glued = gap == run.start and text[gap - 1].isascii() and (text[gap - 1].isalnum() or text[gap - 1] == "_")
     if _BEFORE_STOP.match(text, run.end):
         return not (glued and _IDENTIFIER.search(text, max(0, gap - 31), gap))
-    if glued:
+    if glued and (not certain or _NAME.search(text, max(0, gap - 31), gap) is None):
         return False
     if _BEFORE_CLAUSE.match(text, run.end):
         return True
     word_before = text[gap - 1].isalnum()
     word_after = text[run.end : run.end + 1] == " " and text[run.end + 1 : run.end + 2].isalpha()
     return (
-        gap < run.start
+        certain
+        and gap < run.start
         and word_before
         and word_after
         and CITATION.fullmatch(text, run.start, run.end) is not None
@@ -265,9 +304,11 @@ _MATHS = re.compile(
     r"|range|returns?|sequence|set|tuple|vector|values?)[:：]?)[ \t]*$|区间[ \t]*$",
     re.I,
 )
+_CALL = re.compile(r"\w\($", re.A)
 _BETWEEN = re.compile(r"\b(?:in|on|over|from|between|within)[ \t]*$", re.I)
 _PLAIN = re.compile(r"\[\d{1,3}\]")
 _BEFORE = 16
+_MOST_DOCUMENTS = 100
 
 
 def mentions(text: str) -> Iterator[Span]:
@@ -289,11 +330,13 @@ def mentions(text: str) -> Iterator[Span]:
 
 def _stands_for_a_document(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
-    if before[-1:].isascii() and (before[-1:].isalnum() or before[-1:] == "_"):
+    if _IDENTIFIER.search(before) or _CALL.search(before) or before.endswith("_"):
         return False
     if _MATHS.search(before):
         return False
-    return _PLAIN.fullmatch(text, start, end) is not None or not _BETWEEN.search(before)
+    if _PLAIN.fullmatch(text, start, end):
+        return True
+    return not _BETWEEN.search(before) and max(_numbers(text[start:end]), default=0) < _MOST_DOCUMENTS
 
 
 _MENTION = re.compile(r"[\[【][^\[\]【】()^]+[\]】]")
@@ -342,7 +385,7 @@ class Cited:
         return index + (self.removed[before - 1] if before else 0)
 
 
-def read_citations(text: str) -> Cited:
+def read_citations(text: str, known: Known = None) -> Cited:
     """The answer without the markers that `strip_markers` removes, and what these cite.
 
     It reads `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`, `[[1](url)]`
@@ -350,7 +393,7 @@ def read_citations(text: str) -> Cited:
     100 is read as its two ends. A marker that `strip_markers` leaves is part of the sentence, and cites only
     as a mention (`according to [1]`); `a[1]` and a line of nothing but markers cite nothing.
     """
-    runs = tuple(marks(text))
+    runs = tuple(marks(text, known))
     removed = tuple(accumulate(run.end - run.start for run in runs))
     cited = (
         Mark(run.end - gone, _once(number for span in run.each for number in _numbers(text[slice(*span)])))

@@ -93,7 +93,7 @@ class Pipeline:
         return attempt or await self.check(draft, usage, chat.question, until)
 
     def _reader(self) -> Read:
-        return reader(self.verifier.citations, self.options.warning)
+        return reader(self.verifier.citations, self.options.warning, self.verifier.documents)
 
     def _until(self) -> float:
         return asyncio.get_running_loop().time() + self.options.deadline

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from proxy.aio import closing
@@ -378,8 +378,9 @@ async def _new(chunks: AsyncIterator[ReplyChunk], joint: Joint) -> AsyncIterator
         yield content_chunk(rest)
 
 
-def reader(citations: UpstreamCitations, warning: str) -> Read:
-    """A function that reads the text of an editable draft.
+def reader(citations: UpstreamCitations, warning: str, known: Collection[int] = ()) -> Read:
+    """A function that reads the text of an editable draft. `known` are the numbers of the documents that the
+    upstream was shown.
 
     It removes the upstream's own citation markers, and the `warning` marker behind a claim. Where the
     upstream's citations are kept, each claim has the numbers cited for it; else those that are part of a
@@ -387,7 +388,7 @@ def reader(citations: UpstreamCitations, warning: str) -> Read:
     """
 
     def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
-        cited = read_citations(raw)
+        cited = read_citations(raw, known)
         text = strip_warning(cited.text, warning)
         if citations == "replace":
             text = in_parentheses(text)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.markers import strip_markers
+from proxy.citations.markers import in_parentheses, strip_markers
 from proxy.citations.place import MARKERS
 from proxy.claims.segment import segment
 from proxy.types import CitationStyle
@@ -55,6 +55,9 @@ def marked(draft: str, chosen: Iterator[int], style: CitationStyle) -> str:
         ("- [ ] todo\n- [x] done [2]", "- [ ] todo\n- [x] done"),
         ("See Wikipedia[1] https://x.y", "See Wikipedia https://x.y"),
         ("Paris[1]<br>Rome[2]", "Paris<br>Rome"),
+        ("fact [1], [2].", "fact."),
+        ("The tower is tall ([1], [2]).", "The tower is tall."),
+        ("It was built in 1889[1][2], in Paris[3], France.", "It was built in 1889, in Paris, France."),
     ],
 )
 def test_marks_that_cite_are_removed_with_their_spaces(text: str, expected: str) -> None:
@@ -82,6 +85,7 @@ def test_marks_that_cite_are_removed_with_their_spaces(text: str, expected: str)
         "see [1](http://x).",
         "the interval [1, 2].",
         "As in [1], we do",
+        "An octopus is odd. [2] states that it has nine brains.",
         "x = [1]",
         "Output: [1, 2, 3]",
         "no marks at all. None.",
@@ -90,6 +94,37 @@ def test_marks_that_cite_are_removed_with_their_spaces(text: str, expected: str)
 )
 def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
     assert strip_markers(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Then sum([1, 2, 3]) returns 6.", "Then sum([1, 2, 3]) returns 6."),
+        ("The tensor has shape [64, 128].", "The tensor has shape [64, 128]."),
+        ("The mean was 12 (95% CI [10, 14]).", "The mean was 12 (95% CI (10, 14))."),
+        ("The function returned [1, 2].", "The function returned (1, 2)."),
+        ("Merge [1,3] and [2,6] to get [1,6].", "Merge (1,3) and (2,6) to get (1,6)."),
+        ("输出结果为[1, 2, 3]。", "输出结果为(1, 2, 3)。"),
+        ("取值范围[1,10]。", "取值范围(1,10)。"),
+        ("根据[1]，铁塔高330米。", "根据(1)，铁塔高330米。"),
+        ("Press [1] to continue.", "Press (1) to continue."),
+        ("An octopus is odd. [2] states it.", "An octopus is odd. (2) states it."),
+        ("It was built in 1889[1][2], in Paris.", "It was built in 1889(1)(2), in Paris."),
+        ("The tower[1] is tall[2], and old.", "The tower(1) is tall(2), and old."),
+        ("The tower is tall ([1]).", "The tower is tall."),
+        ("A fact.[1][2] Another. [1-3] More [4].", "A fact. Another. More."),
+        ("The first is arr2[1] here.", "The first is arr2[1] here."),
+    ],
+)
+def test_of_a_reply_without_documents_nothing_is_lost_that_may_be_content(text: str, read: str) -> None:
+    """No bracket is left that looks like a marker of ours, unless it is an index or a list."""
+    assert in_parentheses(strip_markers(text, known=())) == read
+
+
+def test_numbers_of_the_documents_that_were_shown_are_citations() -> None:
+    text = "Paris [1, 2] is the capital [2]. Its shape is [3, 9]."
+    assert strip_markers(text, known={1, 2, 3}) == "Paris is the capital. Its shape is [3, 9]."
+    assert strip_markers("Paris [1] is the capital [1-3].", known={1, 2, 3}) == "Paris is the capital."
 
 
 @settings(max_examples=300, deadline=None)
