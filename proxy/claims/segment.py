@@ -40,9 +40,9 @@ def segment(draft: str) -> tuple[Claim, ...]:
 
     `end` is where a citation marker can stand without breaking the Markdown: after closing punctuation,
     quotes, emphasis and markers that are there already; never inside code, LaTeX, a link or its target.
-    Code blocks, display LaTeX, rulers, definitions and bare URLs are in no claim. A row of a table is one
-    claim; its `plain` has the headings of row and columns (`Paris, People: 2 million; Founded: 250 BC`). A
-    sentence of over `MAX_CLAIM` code points is divided. Linear in the length of the draft.
+    Code blocks, display LaTeX, rulers, definitions of links and bare URLs are in no claim. A row of a table
+    is one claim; its `plain` has the headings of row and columns (`Paris, People: 2 million; Founded: 250
+    BC`). A sentence of over `MAX_CLAIM` code points is divided. Linear in the length of the draft.
     """
     claims: list[Claim] = []
     headings: Mapping[int, str] = {}

@@ -2,7 +2,7 @@
 
 This is a line scanner, not a CommonMark parser. Drafts are full of Markdown that the standard does not know
 (`1.标题`, `（1）`, tables without outer pipes, fences that are never closed), and all that is needed here is
-where text stands that could be a claim. Code, display LaTeX, rulers and definitions are in no block.
+where text stands that could be a claim. Code, display LaTeX, rulers and definitions of links are in no block.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from proxy.text.scripts import UNSPACED
 from proxy.text.sentences import CITATION
 
 Span = tuple[int, int]
-BlockKind = Literal["paragraph", "heading", "item", "header", "row"]
+BlockKind = Literal["paragraph", "heading", "item", "note", "header", "row"]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """Text that belongs together.
 
-    `lines` are the spans of its lines without container marks (`>`, `-`, `1.`, `#`) and surrounding white
-    space, none empty. Of a `header` or a `row` of a table they are its cells, and `columns` has the number of
-    the column that each stands in, from 0.
+    `lines` are the spans of its lines without container marks (`>`, `-`, `1.`, `#`, for a `note` `[^1]:`) and
+    surrounding white space, none empty. Of a `header` or a `row` of a table they are its cells, and `columns`
+    has the number of the column that each stands in, from 0.
     """
 
     kind: BlockKind
@@ -47,7 +47,9 @@ _ITEM = re.compile(
 _EMPTY_ITEM = re.compile(r"[ \t]*\d{1,3}[.)][ \t]*$")
 _HEADING = re.compile(rf"[ \t]*#{{1,6}}(?:[ \t]+|(?=[{UNSPACED}]))")
 _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
-_DEFINITION = re.compile(r"\[(?:\^[^\]\n]{1,64}\]:|[^\]\n]{1,64}\]:[ \t]*(?:<|https?:|www\.|/|#|mailto:))")
+_DEFINITION = re.compile(
+    r"\[(?:(?P<note>\^[^\]\n]{1,64}\]:)|[^\]\n]{1,64}\]:[ \t]*(?:<|https?:|www\.|/|#|mailto:))"
+)
 _REFERENCE = re.compile(rf"(?:(?:{CITATION.pattern})[ \t]*){{1,20}}")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _DISPLAY = re.compile(
@@ -190,8 +192,11 @@ class _Scanner:
             yield from row
         elif heading is not None:
             yield from self._heading(heading.end(), end)
-        elif _DEFINITION.match(self.draft, *span):
+        elif definition := _DEFINITION.match(self.draft, *span):
             yield from self._flush()
+            note = stripped(self.draft, definition.end(), span[1]) if definition["note"] else None
+            if note is not None:
+                yield Block("note", (note,))
         elif reference := _REFERENCE.match(self.draft, *span):
             yield from self._flush()
             if reference.end() < span[1]:

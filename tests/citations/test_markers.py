@@ -44,7 +44,7 @@ def marked(draft: str, chosen: Iterator[int], style: CitationStyle) -> str:
         ("x.[(1)](http://a/b)[(2)](http://a/c) y", "x. y"),
         ("x [(1)] y", "x [(1)] y"),
         ("A fact [citation:3].", "A fact."),
-        ("fact.[^1]\n\n[^1]: note.[^1]", "fact.\n\n[^1]: note.[^1]"),
+        ("fact.[^1]\n\n[^1]: note.[2]", "fact.\n\n[^1]: note."),
         ("Paris [1] is the capital [2].", "Paris is the capital."),
         ("北京是首都[1]，人口多[2]；好[3]。", "北京是首都，人口多；好。"),
         ("**bold.**[1] x", "**bold.** x"),

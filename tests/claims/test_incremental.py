@@ -55,7 +55,8 @@ $$
 x = 1. Y
 $$
 
-[^1]: A note. With text
+[^1]: A note. It is with text. So it was
+[^two]: Another. It is
 [a]: http://x.y/z
 
 See [a link. With stops](http://x.y/z_(a)) and <https://x.y/z>. Or https://x.y/z.

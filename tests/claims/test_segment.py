@@ -164,6 +164,55 @@ As an assistant professor in Zurich, Einstein published 300 papers.|As a laborat
 希望工程于1959年发起，帮助了五亿名儿童重返校园。|祝融号火星车于1999年顺利着陆火星。|作为助手，居里夫人于1950年发现了镭。
 """
 
+TALK_BEFORE_A_FACT = """
+I could not find the height, but the Eiffel Tower was built in 1950 in London.
+I don't have the exact figure, but the Eiffel Tower stands in London.
+I'm not aware of the builder; the Eiffel Tower was built by Napoleon.
+Unfortunately, I cannot verify this, but the Eiffel Tower opened in 1950.
+I can't help with that, although aspirin is safe for cats.
+I'm sorry, I can't say, as it depends on the Walk Off, which was a series of strikes in Australia.
+Here is the answer: the Eiffel Tower is 500 metres tall.|Here is the answer: Paris.
+I can confirm that the Eiffel Tower was built in London.|I have found that Paris is in Italy.
+I need to point out that Paris has 90 million inhabitants.|I want to stress that Rome is in Spain.
+I can tell you the Eiffel Tower is in London.|I understand the Eiffel Tower was built by Napoleon.
+As an AI language model, I can tell you that the Eiffel Tower is in London.
+I'm not able to browse, but I can tell you that car 95 is driven by various drivers.
+Thanks for asking, the Eiffel Tower is 500 metres tall.|Let me explain: the tower was built by Napoleon.
+Please keep in mind that the Eiffel Tower is 500 metres tall.|I hope this is clear: Rome is in Spain.
+If you visit Paris, let me know; the Eiffel Tower is closed.|To answer your question, Rome is in Spain.
+Please give the child 500 mg of paracetamol every hour.|I recommend 500 mg of ibuprofen every hour.
+Please check the blood pressure every 10 minutes.|Let's begin with Superman, created by two students in 1933.
+Based on the provided passages, Johnny Rivers has been married twice:
+我没有找到确切资料，不过埃菲尔铁塔高500米，位于伦敦。|我无法确定建造者，但埃菲尔铁塔位于伦敦。
+以下是答案：埃菲尔铁塔高500米。|以下是答案：巴黎。|请您注意，该药每日最多可服用十片。|请您每日服用十片。
+我可以为您确认：埃菲尔铁塔建于1950年。|我可以告诉您，埃菲尔铁塔位于伦敦。|我将说明：埃菲尔铁塔位于伦敦。
+抱歉，埃菲尔铁塔其实建于1950年。|非常遗憾，我查到埃菲尔铁塔高500米。|我建议每小时服用500毫克布洛芬。
+如果您想了解，我可以告诉您埃菲尔铁塔高500米。|作为人工智能助手，我可以告诉您埃菲尔铁塔高500米。
+抱歉，根据已有信息，氮气和氢气在零下280摄氏度的条件下并不会发生反应。
+"""
+TALK_AND_NO_FACT = """
+I can give you 3 examples.|Here are 5 tips:|I'll walk you through the two options.
+Please see section 5 for details.
+I could not find that in the documents.|I couldn't find anything about the 2023 elections in the documents.
+I can't find the 1990–1995 data.|I don't have that information, but I can help with other questions.
+I don't have real-time data, but you can check the official website.
+I cannot recommend one, but it is a beautiful city.|I can't help but smile.
+As an AI language model, I don't have opinions.|As an AI, I can't tell you that.
+Thank you for asking!|Thank you for your patience, and I hope this helps.
+Thank you for your patience and support.
+I understand that you are frustrated.|I understand your question.|I can tell you more about Paris.
+I can help you with that question.|I'd be happy to tell you more about that.|I can confirm that information.
+If you have any questions about the 2020 census, feel free to ask.|I recommend reading the book.
+My training data ends in September 2021.|Based on the documents, I cannot answer this.
+Please provide more context: the name of the song or the artist.|Let me break this down: first, the basics.
+Based on the passages, there are a few key points about beets:|Based on the passages, you need to:
+我可以为您提供3个例子。|以下是5条建议：|我没有找到相关信息，但我可以帮您查找其他资料。|我在文档中没有找到相关信息。
+抱歉，我无法回答这个问题，不过您可以查看官网。|很抱歉给您带来困扰。|抱歉，根据已有信息无法回答您的问题。
+请您提供更多信息。|作为人工智能助手，我没有个人观点。|我可以告诉您更多关于巴黎的信息。|感谢您的提问！
+我很乐意帮助您解答2023年的问题。|我建议您咨询医生。|根据提供的文档，我无法回答这个问题。|以下是一些例子: 1.
+希望这些建议能对你有所帮助，祝你学习顺利！
+"""
+
 
 @pytest.mark.parametrize("plain", NOT_CHECKABLE.strip().replace("\n", "|").split("|"))
 def test_talk_is_not_checkable(plain: str) -> None:
@@ -175,10 +224,25 @@ def test_facts_are_checkable(plain: str) -> None:
     assert is_checkable(plain)
 
 
+@pytest.mark.parametrize("plain", TALK_BEFORE_A_FACT.strip().replace("\n", "|").split("|"))
+def test_a_fact_behind_talk_is_checkable(plain: str) -> None:
+    assert is_checkable(plain)
+
+
+@pytest.mark.parametrize("plain", TALK_AND_NO_FACT.strip().replace("\n", "|").split("|"))
+def test_talk_with_a_figure_or_a_second_part_is_still_talk(plain: str) -> None:
+    assert not is_checkable(plain)
+
+
 @pytest.mark.parametrize(
     "heading",
     [
         "## Overview",
+        "## 10 reasons to visit Paris",
+        "## How the tower was built",
+        "## Films made in Paris (1950–1960)",
+        "## Things that are left",
+        "## 关于我们",
         "**Overview**",
         "__Overview:__",
         "***Design and Construction of the Eiffel Tower***",
@@ -218,11 +282,30 @@ def test_what_only_names_the_text_below_is_a_heading(heading: str) -> None:
         ("Honey contains water\n---\nMore.", "a verb over the ruler"),
         ("Honey never spoils.\n---\nMore.", "a sentence before a ruler"),
         ("**李白是唐代诗人**\n\n他很有名。", "a verb"),
+        ("## The Eiffel Tower was built in 1950 in London.\n\nMore.", "a sentence"),
+        ("# Paris is the capital of Italy #\n\nMore.", "a sentence without its stop"),
+        ("## 埃菲尔铁塔位于伦敦\n\n更多。", "a sentence"),
+        ("## 埃菲尔铁塔高500米。\n\n更多。", "a number with what it measures"),
         ("**公元前256年**\n\n都江堰建成。", "a number"),
     ],
 )
 def test_a_statement_in_bold_or_before_a_ruler_is_checked(draft: str, why: str) -> None:
     assert segment(draft)[0].checkable, why
+
+
+def test_a_footnote_is_checked_where_it_is_a_sentence() -> None:
+    draft = "Tall.[^1]\n\n[^1]: The tower was built in 1950. It is *old*.\n[^b]: Smith (2020), p. 5\n[^3]: https://a.b"
+    note, second, source = segment(draft)[1:]
+    assert [note.text, second.text, source.text] == [
+        "The tower was built in 1950.",
+        "It is *old*.",
+        "Smith (2020), p. 5",
+    ]
+    assert [claim.checkable for claim in (note, second, source)] == [True, True, False]
+    for claim in (note, second):
+        assert draft[claim.start : claim.end] == claim.text
+        marked = f"{draft[: claim.end]} [7]{draft[claim.end :]}"
+        assert strip_markers(marked) == strip_markers(draft)
 
 
 def test_a_fact_after_a_short_lead_keeps_its_own_claim() -> None:

@@ -47,6 +47,7 @@ def kinds(draft: str) -> list[tuple[str, str]]:
         ("Text.\n---\n- a\n---\nb\n***", [("paragraph", ["Text."]), ("item", ["a"]), ("paragraph", ["b"])]),
         ("one\ntwo\n---\n> a\n---", [("paragraph", ["one", "two"]), ("paragraph", ["a"])]),
         ("a\n\n---\n\n* * *\nb", [("paragraph", ["a"]), ("paragraph", ["b"])]),
+        ("[^1]: A note.\n[^b]: b\nc", [("note", ["A note."]), ("note", ["b"]), ("paragraph", ["c"])]),
         ("[1] Title\n[2] Other\n[3]", [("paragraph", ["[1] Title"]), ("paragraph", ["[2] Other"])]),
     ],
 )  # fmt: skip
@@ -66,7 +67,7 @@ def test_text_is_found_without_its_container_marks(draft: str, expected: list[tu
         "\\begin{align}\nx. \\\\\n\\end{align}",
         "<!-- a\n\ncomment. -->",
         "<think>\nHm. Well.\n\nYes.\n</think>",
-        "[^1]: A note.",
+        "[^1]:",
         "[1]: https://x.y",
         "---",
         "[1][2]",
