@@ -67,25 +67,32 @@ PLACES: dict[Place, str] = {
 }
 
 
-@pytest.fixture(params=PLACES, ids=lambda place: place.__name__)
+@pytest.fixture(scope="module", params=PLACES, ids=lambda place: place.__name__)
 def place(request: pytest.FixtureRequest) -> Place:
     chosen: Place = request.param
     return chosen
 
 
-@pytest.fixture
-def url(place: Place, tmp_path: Path, upstream: Upstream) -> Iterator[str]:
-    """The address, without /v1, of a server with keys, over two indexes, in each place."""
-    build_index(tmp_path / "index", [SECRET])
-    build_index(tmp_path / "public", [PUBLIC])
+@pytest.fixture(scope="module")
+def folder(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two indexes."""
+    folder = tmp_path_factory.mktemp(place.__name__)
+    build_index(folder / "index", [SECRET])
+    build_index(folder / "public", [PUBLIC])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def url(place: Place, folder: Path, session_upstream: Upstream) -> Iterator[str]:
+    """The address, without /v1, of a server with keys, over the indexes, in each place."""
     settings = settings_for(
-        upstream.url,
+        session_upstream.url,
         server={"api_keys": KEYS},
-        index={"path": str(tmp_path / "index"), "watch": 0.1},
-        indexes={"public": str(tmp_path / "public")},
+        index={"path": str(folder / "index"), "watch": 0.1},
+        indexes={"public": str(folder / "public")},
         retrieval={"threshold": -1.0},
     )
-    app = create_app(light_parts(settings, tmp_path / "index"), settings)
+    app = create_app(light_parts(settings, folder / "index"), settings)
     with running(uvicorn.Server(place(app))) as base_url:
         yield base_url.removesuffix("/v1") + PLACES[place]
 
@@ -140,6 +147,6 @@ def test_other_routes_are_forwarded(url: str, upstream: Upstream) -> None:
     assert upstream.requests[-1].path == "/v1/embeddings"
 
 
-def test_a_rebuilt_index_is_served(url: str, tmp_path: Path) -> None:
-    build_index(tmp_path / "index", [SECRET, PUBLIC])
+def test_a_rebuilt_index_is_served(url: str, folder: Path) -> None:
+    build_index(folder / "index", [SECRET, PUBLIC])
     until(lambda: len(ask(url, "/v1/search", "k-all", query="hearts settlement").json()["data"]) == 2)
