@@ -15,6 +15,8 @@ from proxy.citations.markers import Known, marks, mentions, numbers_in, without
 from proxy.text.markdown import Span
 from proxy.types import Claim
 
+_GLUED = re.compile(r"[a-zA-Z\d]")
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -59,7 +61,11 @@ def read_citations(text: str, known: Known = None) -> Cited:
         for run, gone in zip(runs, removed, strict=True)
     )
     stripped = without(text, runs)
-    mentioned = (Mark(start, _once(numbers_in(stripped[start:end]))) for start, end in mentions(stripped))
+    mentioned = (
+        Mark(start, _once(numbers_in(stripped[start:end])))
+        for start, end in mentions(stripped)
+        if not _GLUED.search(stripped, max(0, start - 1), start)
+    )
     return Cited(stripped, tuple(cited), tuple(mentioned), removed)
 
 

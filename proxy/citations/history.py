@@ -98,11 +98,8 @@ def _marked(text: str) -> set[int]:
 def _markers(text: str) -> list[Span]:
     """The citation markers that Vouch may have put in: of one number, and without a space before them."""
     spans = (span for run in marks(text) for span in run.each)
-    return [
-        (start, end)
-        for start, end in spans
-        if _MARKER.fullmatch(text, start, end) and start and not text[start - 1].isspace()
-    ]
+    ours = ((start, end) for start, end in spans if _MARKER.fullmatch(text, start, end))
+    return [(start, end) for start, end in ours if start and text[start - 1] not in " \t\n(（"]
 
 
 _RETURN = re.compile(r"\r(?=\n)")

@@ -208,7 +208,7 @@ def _removable(run: _Run, removed: Mapping[int, int], known: Known) -> Span | No
     if text[gap - 1] in "(（" and text[run.end : run.end + 1] in (")", "）"):
         return run.enclosed if certain or single else None
     if _after_stop(text, gap, run.line[0], removed):
-        if gap < run.start and _GOES_ON.match(text, run.end):
+        if known is not None and gap < run.start and _GOES_ON.match(text, run.end):
             return None
         glued = gap < run.start and text[run.end : run.end + 1].isalnum()
         return (run.start if glued else gap), run.end
@@ -280,7 +280,10 @@ def _before_punctuation(text: str, gap: int, run: _Run, *, certain: bool) -> boo
     glued = gap == run.start and text[gap - 1].isascii() and (text[gap - 1].isalnum() or text[gap - 1] == "_")
     if _BEFORE_STOP.match(text, run.end):
         return not (glued and _IDENTIFIER.search(text, max(0, gap - 31), gap))
-    if glued and (not certain or _NAME.search(text, max(0, gap - 31), gap) is None):
+    before = max(0, gap - 31)
+    if glued and (
+        not certain or _IDENTIFIER.search(text, before, gap) or not _NAME.search(text, before, gap)
+    ):
         return False
     if _BEFORE_CLAUSE.match(text, run.end):
         return True

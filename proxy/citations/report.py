@@ -150,9 +150,9 @@ class _Check:
 def _prepared(
     answer: str, documents: Sequence[Document], checker: Checker, question: str, options: CitationOptions
 ) -> _Check:
-    cited = read_citations(answer)
-    claims = assign(segment(cited.text), cited)
     passages = {document.number: _passage(document) for document in documents if document.number is not None}
+    cited = read_citations(answer, passages)
+    claims = assign(segment(cited.text), cited)
     return _Check(
         statements=[stated(claim, *cited.original(claim.start, claim.end), passages) for claim in claims],
         contexts=contexts(claims, question),

@@ -41,6 +41,10 @@ _SENTENCE_ZH = re.compile(
     r"\S是(?!否|什么|如何|怎)|(?:位|建|成立|生|死|始|毁|创立|创建)于|[高长宽重为有](?:约|近|达|了)?\d"
 )
 
+_ASKS_ZH = re.compile("什么|为何|如何|怎|谁|哪|几|多少|是否|吗|呢")
+_SOURCE = re.compile(r"https?://|\b(?:accessed|retrieved|archived)\b|^(?:参见|见|《)|出版", re.I)
+"""What a footnote has that names a source."""
+
 _MAX_LOOKED_AT = 1000
 _WORD = re.compile(rf"[^\W{HAN}]+|[{HAN}]")
 _FUNCTION = FUNCTION_WORDS | FUNCTION_HAN
@@ -59,6 +63,8 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
         return False
     if kind == "header" or (kind in ("heading", "note") and not _is_sentence(text)):
         return False
+    if kind == "note" and (_SOURCE.search(text) or not (han_count(text) or _FINITE.search(text))):
+        return False
     if text[-1] in ":：" and is_title(text):
         return False
     # Long sentences are cut to bound the time: their beginning and the last character decide.
@@ -75,9 +81,10 @@ def _is_sentence(text: str) -> bool:
     """
     text = text[:_MAX_LOOKED_AT]
     if han_count(text):
-        return _SENTENCE_ZH.search(text) is not None or (text[-1] in "。！" and bool(VERB_ZH.search(text)))
+        ended = text[-1] in "。！" and VERB_ZH.search(text) is not None
+        return not _ASKS_ZH.search(text) and (ended or _SENTENCE_ZH.search(text) is not None)
     if text[-1] in ".!":
-        return VERB.search(text) is not None
+        return VERB.search(text) is not None and not _SUBORDINATE.match(text)
     finite = _FINITE.search(text)
     return finite is not None and not _SUBORDINATE.search(text, 0, finite.start())
 

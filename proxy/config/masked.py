@@ -18,8 +18,9 @@ MASK = "**********"
 """What is printed in the place of a secret, as pydantic does."""
 
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
+_QUERY = re.compile(r"([?&][\w-]{0,40}(?:key|token|secret|sig)[\w-]{0,40}=)[^&\s'\"]+", re.IGNORECASE)
 _SECRET = re.compile(
-    r"key(?!word)|secret|token|passw|passphrase|authoriz|credential|cookie|bearer|(?:^|[-_])auth(?:$|[-_])",
+    r"key(?!word)|secret|token|passw|passphrase|authoriz|credential|cookie|bearer|pwd|jwt|authenti|signature|(?:^|[-_])(?:auth|sig)(?:$|[-_])",
     re.IGNORECASE,
 )
 _NUMBER_OF_TOKENS = re.compile(r"tokens|token_?ids?$", re.IGNORECASE)
@@ -35,7 +36,7 @@ class FromVariable(str):
 def dump(settings: Settings) -> str:
     """The settings as YAML, with secrets and the credentials in addresses masked."""
     text = yaml.safe_dump(_printed(settings), sort_keys=False, allow_unicode=True)
-    return _CREDENTIALS.sub(f"//{MASK}@", text)
+    return _QUERY.sub(rf"\1{MASK}", _CREDENTIALS.sub(f"//{MASK}@", text))
 
 
 def _printed(section: BaseModel) -> Json:
@@ -61,7 +62,8 @@ def _masked(value: Any, key: str = "", *, hidden: bool = False) -> Any:
     A number of tokens, as in `max_tokens`, is no secret, nor is the id of one.
     """
     if isinstance(value, list | tuple):
-        return [_masked(inner, key, hidden=hidden) for inner in value]
+        inside = hidden or bool(_HEADERS.search(key))
+        return [_masked(inner, key, hidden=inside) for inner in value]
     called = bool(_SECRET.search(key))
     if isinstance(value, Mapping):
         inside = hidden or called or bool(_HEADERS.search(key))

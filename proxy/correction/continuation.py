@@ -23,12 +23,16 @@ _LONGEST = 8_000
 """Characters at the end of the prefix in which repetitions are looked for."""
 _STOPS = ".!?。！？"
 _TAGS = ("<think>", "<thinking>")
-_THINKING = re.compile("|".join(_TAGS))
-_THOUGHT = re.compile(r"</think(?:ing)?>\s*")
-_MARK = r"[ \t]*(?:>|(?:[-+*•]|\d{1,9}[.)]|#{1,6})(?=[ \t]))"
+_THINKING = re.compile(rf"\s*(?:{'|'.join(_TAGS)})")
+_THOUGHT = re.compile(r"</think(?:ing)?>")
+_MARK = (
+    r"[ \t]*(?:>|(?:[-+*•]|\d{1,9}[.)]|#{1,6}|\[[ xX]\])(?=[ \t])|\d{1,3}[.．)）、](?!\d)|[(（]\d{1,3}[)）]"
+    r"|\[\^[^\]\n]{1,64}\]:)"
+)
+"""A mark of a quotation, a list, a heading, a task or a footnote."""
 _MARKED = re.compile(rf"{_MARK}|[ \t]*\|")
 _CONTAINERS = re.compile(rf"(?:{_MARK})+[ \t]*|[ \t]*\|(?:.*\|)?[ \t]*")
-_UNDECIDED = re.compile(r"[ \t]*(?:\d{0,9}[.)]?|[-+*•]|#{1,6})")
+_UNDECIDED = re.compile(r"[ \t]*(?:[(（]?\d{0,9}[.．)）、]?|[-+*•]|#{1,6}|\[(?:\^[^\]\n]{0,64}|[ xX])?\]?)")
 _LONGEST_TAG = len("</thinking>")
 
 
@@ -164,7 +168,9 @@ class _Marks:
     def end(self) -> str:
         held, self._held = self._held, ""
         marks, self._marks = self._marks, ""
-        return held if not held.strip() or held[0] == "\n" or _MARKED.match(held) else marks + held
+        if _MARKED.match(held):
+            return marks[: len(marks) - len(marks.lstrip(" \t"))] + held.lstrip(" \t")
+        return held if not held.strip() or held[0] == "\n" else marks + held
 
 
 class _Thoughts:
@@ -174,26 +180,32 @@ class _Thoughts:
     def __init__(self) -> None:
         self._held = ""
         self._thinking = False
+        self._thought = False
         self._said = False
 
     def feed(self, piece: str) -> str:
         if self._said:
             return piece
         self._held += piece
-        if self._thinking:
-            end = _THOUGHT.search(self._held)
-            if end is None:
-                self._held = self._held[-_LONGEST_TAG:]
-                return ""
-            self._held, self._thinking = self._held[end.end() :], False
-        begun = self._held.lstrip()
-        if _THINKING.match(begun):
-            self._thinking = True
-            self._held = begun
-            return self.feed("")
-        waiting = not begun or any(tag.startswith(begun) for tag in _TAGS)
-        if waiting and len(self._held) < _LONGEST:
-            return ""
+        position = 0
+        while True:
+            if self._thinking:
+                end = _THOUGHT.search(self._held, position)
+                if end is None:
+                    self._held = self._held[position:][-_LONGEST_TAG:]
+                    return ""
+                self._thinking, self._thought, position = False, True, end.end()
+            opened = _THINKING.match(self._held, position)
+            if opened is None:
+                break
+            self._thinking, position = True, opened.end()
+        begun = self._held[position:].lstrip()
+        self._held = begun if self._thought else self._held
+        if len(begun) <= _LONGEST_TAG and any(tag.startswith(begun) for tag in _TAGS):
+            return "" if len(self._held) < _LONGEST else self._let_go()
+        return self._let_go()
+
+    def _let_go(self) -> str:
         self._said = True
         return self.end()
 

@@ -42,6 +42,7 @@ _PREAMBLE = re.compile(
 )
 _THOUGHT = re.compile(r"</think(?:ing)?>")
 _THINKING = re.compile(r"<think(?:ing)?>")
+_SPACE = re.compile(r"\s*")
 _ABOUT_THE_CORRECTION = re.compile(
     r"\b(?:in )?my (?:previous|earlier|last|original) (?:response|answer|reply|statement)\b"
     r"|\byour (?:previous|original) (?:response|answer|reply|statements?|sentences?)\b"
@@ -87,7 +88,7 @@ _REFUSAL = re.compile(
     r"|\A\W*(?:没有|缺乏)足够的?(?:信息|资料|依据)|\A\W*(?:请提供|请问您|您想|有什么)",
     re.I,
 )
-_NEVER_NEW = (_DELIMITER, _HEADER, _EXAMPLE, _ABOUT_THE_CORRECTION)
+_NEVER_NEW = (_DELIMITER, _HEADER, _EXAMPLE, _ABOUT_THE_CORRECTION, _THOUGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,9 @@ def asked_with(chat: Chat, instructions: Sequence[str], documents: Iterable[str]
 def fault(text: str, asked: Asked) -> Fault | None:
     """Why the text is no answer, or None. Nothing counts that the client's messages or the draft have too.
 
-    `leaked`: it has a delimiter or the header of a block, shares a run of words with the instructions, talks
-    about the correction, or copies much of a document. `refused`: it begins as a refusal does.
+    `leaked`: it has a delimiter, the header of a block or the end of a thought, shares a run of words with
+    the instructions, talks about the correction, or copies much of a document. `refused`: it begins as a
+    refusal does.
     """
     known = f"{asked.messages}\n{asked.draft}"
     if any(_new(pattern, text, known) for pattern in _NEVER_NEW):
@@ -134,9 +136,18 @@ def has_delimiters(text: str, draft: str) -> bool:
 
 
 def without_thoughts(text: str) -> str:
-    """What is said after what is thought aloud: behind the last `</think>`, up to one that never ends."""
-    *thought, said = _THOUGHT.split(text)
-    return _THINKING.split(said.lstrip() if thought else said)[0]
+    """The answer without what is thought aloud before it (`<think>…</think>`, of which the first tag may be
+    missing)."""
+    position = 0
+    while opened := _THINKING.match(text, _SPACE.match(text, position).end()):  # type: ignore[union-attr]
+        end = _THOUGHT.search(text, opened.end())
+        if end is None:
+            return ""
+        position = end.end()
+    first, opened = _THOUGHT.search(text), _THINKING.search(text)
+    if not position and first and not (opened and opened.start() < first.start()):
+        position = first.end()
+    return text[position:].lstrip() if position else text
 
 
 def without_preamble(text: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from proxy.citations.markers import strip_markers
+from proxy.citations.markers import in_parentheses, strip_markers
 from proxy.correction.leaks import instructions_of, without_preamble
 from proxy.correction.reprompt import (
     MAX_EVIDENCE_CHARS,
@@ -251,7 +251,7 @@ def _said(lines: Sequence[str]) -> str | None:
         return ""
     if len(said) > MAX_CHARS or "\n\n" in said or said.count("\n") >= MAX_LINES or _MATERIAL.search(said):
         return None
-    return strip_markers(said).strip() or None
+    return in_parentheses(strip_markers(said, known=())).strip() or None
 
 
 def _blocks(number: int, sentence: Sentence, words: _Words) -> Iterator[Block]:

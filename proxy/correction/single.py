@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from proxy.citations.markers import strip_markers
+from proxy.citations.markers import in_parentheses, strip_markers
 from proxy.claims.segment import segment
 from proxy.correction.leaks import Asked, fault, instructions_of, without_preamble
 from proxy.correction.rewrite import unshaped
@@ -89,7 +89,7 @@ def complete_sentence(chat: Chat, finding: Finding) -> Chat | None:
 
 def read_sentence(answer: str, asked: Asked) -> str | None:
     """The first sentence of the answer, or None where it leaks the prompt, refuses, or is no sentence."""
-    text = strip_markers(without_preamble(answer)).strip().strip('"“”')
+    text = in_parentheses(strip_markers(without_preamble(answer), known=())).strip().strip('"“”')
     said = next((claim.text for claim in segment(text) if claim.checkable), "").strip()
     return said if said and fault(answer, asked) is None else None
 

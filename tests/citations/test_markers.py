@@ -85,7 +85,6 @@ def test_marks_that_cite_are_removed_with_their_spaces(text: str, expected: str)
         "see [1](http://x).",
         "the interval [1, 2].",
         "As in [1], we do",
-        "An octopus is odd. [2] states that it has nine brains.",
         "x = [1]",
         "Output: [1, 2, 3]",
         "no marks at all. None.",
@@ -119,6 +118,14 @@ def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
 def test_of_a_reply_without_documents_nothing_is_lost_that_may_be_content(text: str, read: str) -> None:
     """No bracket is left that looks like a marker of ours, unless it is an index or a list."""
     assert in_parentheses(strip_markers(text, known=())) == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Compare arr2[1], arr3[2] and more.", "Swap (x1[1], y2[3]) now.", "Read userNames[5], then stop."],
+)
+def test_an_index_is_no_citation(text: str) -> None:
+    assert strip_markers(text) == strip_markers(text, known={1, 2, 3, 5}) == text
 
 
 def test_numbers_of_the_documents_that_were_shown_are_citations() -> None:

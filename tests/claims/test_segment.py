@@ -293,6 +293,24 @@ def test_a_statement_in_bold_or_before_a_ruler_is_checked(draft: str, why: str) 
     assert segment(draft)[0].checkable, why
 
 
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "## 什么是光合作用",
+        "## 为什么天空是蓝色的",
+        "## 首都是哪里",
+        "## Why it was built.",
+        "[^1]: BBC News, 5 May 2020.",
+        "[^1]: Will Smith, BBC News.",
+        "[^1]: Last accessed 3 June 2020.",
+        "[^1]: Retrieved from https://a.b on 5 May 2020.",
+        "[^1]: 王小明，《埃菲尔铁塔》，出版于2001年。",
+    ],
+)
+def test_a_question_in_a_heading_and_a_source_in_a_footnote_state_nothing(draft: str) -> None:
+    assert not any(claim.checkable for claim in segment(f"{draft}\n"))
+
+
 def test_a_footnote_is_checked_where_it_is_a_sentence() -> None:
     draft = "Tall.[^1]\n\n[^1]: The tower was built in 1950. It is *old*.\n[^b]: Smith (2020), p. 5\n[^3]: https://a.b"
     note, second, source = segment(draft)[1:]

@@ -181,6 +181,9 @@ def test_secrets_among_the_parameters_of_a_model_are_masked_when_printed(tmp_pat
         "extra_headers": {"X-Tokens": 5318008, "X-Team": "hush-3", "Authorization": "Bearer hush-4"},
         "extra_body": {"steps": [{"Password": 5318008, "seen": "by all"}], "code": "is ${CODE}"},
         "vertex_credentials": {"kind": "hush-5"},
+        "headers": [["Authorization", "Bearer hush-8"]],
+        "pwd": "hush-9",
+        "url": "https://host/x?api_key=hush-10&page=2",
         "max_tokens": 300,
         "stop_token_ids": [1, 2],
         "stop": ["${NOT_SET:-END}"],
@@ -202,6 +205,9 @@ def test_secrets_among_the_parameters_of_a_model_are_masked_when_printed(tmp_pat
         "extra_headers": {"X-Tokens": mask, "X-Team": mask, "Authorization": mask},
         "extra_body": {"steps": [{"Password": mask, "seen": "by all"}], "code": mask},
         "vertex_credentials": {"kind": mask},
+        "headers": [[mask, mask]],
+        "pwd": mask,
+        "url": f"https://host/x?api_key={mask}&page=2",
         "stop": ["END"],
     }
     assert settings.upstreams[0].params["extra_body"] == {**given["extra_body"], "code": "is hush-7"}

@@ -187,7 +187,11 @@ def test_a_long_answer_is_read_in_time() -> None:
     [
         ("<think>It is wrong.\n</think>\n\nIt is high.", "It is high."),
         ("No opening tag.</thinking>It is high.", "It is high."),
-        ("It is high.\n<think>never closed", "It is high.\n"),
+        ("<think>never closed", ""),
+        ("<think>a</think>\n<thinking>b</thinking>It is high.", "It is high."),
+        ("Between `<think>` and `</think>` it reasons.", "Between `<think>` and `</think>` it reasons."),
+        ("The model writes `<think>` first.", "The model writes `<think>` first."),
+        ("<think></think>" * 50_000 + "It is high.", "It is high."),
         ("  It is high.", "  It is high."),
         ("<think>" * 140_000, ""),
         (" " * 500_000, " " * 500_000),
