@@ -2,14 +2,18 @@
 
 Those are questions, greetings, offers, opinions and talk about the reply itself (`proxy/claims/talk.py`), and
 headings. In doubt a sentence is checkable: a fact that goes unchecked is worse than an opinion that is looked
-up.
+up. Talk is no shield: of `I think that …`, `I can't find it, but …` and `Here is the answer: …` the part
+behind decides. Only where that states nothing, the sentence is talk.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from proxy.claims.talk import CHINESE, ENGLISH, VERB, VERB_ZH
+from proxy.claims import talk
+from proxy.claims.talk import VERB, VERB_ZH
 from proxy.text.scripts import HAN, han_count
 from proxy.text.words import FUNCTION_HAN, FUNCTION_WORDS
 
@@ -70,8 +74,8 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
     # Long sentences are cut to bound the time: their beginning and the last character decide.
     text = text if len(text) <= _MAX_LOOKED_AT else f"{text[:_MAX_LOOKED_AT]}{text[-1]}"
     if han_count(text) * 4 > len(text):
-        return CHINESE.states(text, titled=False)
-    return ENGLISH.states(text.lower(), titled=_begins_with_title(text))
+        return _CHINESE.states(text, titled=False)
+    return _ENGLISH.states(text.lower(), titled=_begins_with_title(text))
 
 
 def _is_sentence(text: str) -> bool:
@@ -120,3 +124,115 @@ def _says_nothing(text: str) -> bool:
     words = [match for match in _WORD.finditer(text) if match.group().lower() not in _FUNCTION]
     capitals = any(match.start() and match.group()[0].isupper() for match in _WORD.finditer(text))
     return not words and not capitals
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """How people talk in one language. What each pattern matches is said where that of English stands."""
+
+    lead: re.Pattern[str]
+    hedge: re.Pattern[str]
+    speech: re.Pattern[str]
+    empty: re.Pattern[str]
+    weak: re.Pattern[str]
+    goes_on: re.Pattern[str]
+    turn: re.Pattern[str]
+    counted: re.Pattern[str]
+    figure: re.Pattern[str]
+    verb: re.Pattern[str]
+    lead_in: re.Pattern[str]
+    short_lead_in: int
+    length: Callable[[str], int]
+    opinion: Callable[[str], bool]
+
+    def states(self, text: str, titled: bool) -> bool:
+        """Whether something is stated once talk is taken off. `titled`: a name begins it, and no talk."""
+        hedged = behind = turned = False
+        for _ in range(talk.MAX_LEADS):
+            if lead := self.lead.match(text):
+                text = text[lead.end() :]
+            elif hedge := self.hedge.match(text):
+                text, hedged = text[hedge.end() :], True
+            elif titled:
+                break
+            elif speech := self.speech.match(text):
+                text, behind, turned = text[speech.end() :], True, False
+            elif said := self._talk(text, behind):
+                turn = self.turn.search(text, said.end())
+                if turn is None:
+                    return False
+                text, turned = text[turn.end() :], turn["turn"] is not None
+                hedged = behind = True
+            else:
+                break
+        if not any(map(str.isalpha if behind else str.isalnum, text)) or (hedged and self.opinion(text)):
+            return False
+        if behind and not (self.verb.search(text) or self._has_figure(text)):
+            return turned and self.length(text) >= talk.MIN_LENGTH
+        if text[-1] in ":：":
+            return self.length(text) > self.short_lead_in and not self.lead_in.match(text)
+        return True
+
+    def _talk(self, text: str, behind: bool) -> re.Match[str] | None:
+        """The talk that the text begins with. Some gives facts where it has a figure."""
+        if empty := self.empty.match(text):
+            return empty
+        said = self.weak.match(text) or (self.goes_on.match(text) if behind else None)
+        return said if said and (text[-1] in ":：" or not self._has_figure(text)) else None
+
+    def _has_figure(self, text: str) -> bool:
+        return self.figure.search(self.counted.sub("", text)) is not None
+
+
+def _is_opinion(text: str) -> bool:
+    """Whether what stands behind talk says how the speaker likes something, or nothing at all."""
+    if talk.NO_STATEMENT.match(text):
+        return True
+    if any(char.isdigit() for char in text) or not talk.OPINION_BEHIND_HEDGE.search(text):
+        return False
+    clauses = talk.CLAUSE_BREAK.split(text)
+    return all(
+        talk.OPINION_BEHIND_HEDGE.search(clause) or not talk.STATES.search(clause) for clause in clauses
+    )
+
+
+def _is_opinion_zh(text: str) -> bool:
+    clauses = talk.CLAUSE_BREAK_ZH.split(text)
+    opinion = all(
+        talk.EVALUATIVE_ZH.search(clause) or han_count(clause) < talk.MIN_LENGTH for clause in clauses
+    )
+    return opinion and not any(char.isdigit() for char in text)
+
+
+_ENGLISH = _Talk(
+    lead=talk.LEAD,
+    hedge=talk.HEDGE,
+    speech=talk.SPEECH,
+    empty=talk.EMPTY_TALK,
+    weak=talk.TALK,
+    goes_on=talk.GOES_ON,
+    turn=talk.TURN,
+    counted=talk.COUNTED,
+    figure=talk.FIGURE,
+    verb=talk.VERB,
+    lead_in=talk.LEAD_IN,
+    short_lead_in=4,
+    length=lambda text: len(text.split()),
+    opinion=_is_opinion,
+)
+_CHINESE = _Talk(
+    lead=talk.LEAD_ZH,
+    hedge=talk.HEDGE_ZH,
+    speech=talk.SPEECH_ZH,
+    empty=talk.EMPTY_TALK_ZH,
+    weak=talk.TALK_ZH,
+    goes_on=talk.GOES_ON_ZH,
+    turn=talk.TURN_ZH,
+    counted=talk.COUNTED_ZH,
+    figure=talk.FIGURE_ZH,
+    verb=talk.VERB_ZH,
+    lead_in=talk.LEAD_IN_ZH,
+    short_lead_in=8,
+    length=len,
+    opinion=_is_opinion_zh,
+)

@@ -1,16 +1,8 @@
-"""What people say around facts, in English and Chinese, and whether facts are left once it is taken off.
-
-Talk is no shield: of `I think that …`, `I can't find it, but …` and `Here is the answer: …` the part behind
-decides. Only where that states nothing, the sentence is talk.
-"""
+"""What people say around facts, in English and Chinese: patterns that `proxy.claims.checkable` takes off."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from proxy.text.scripts import han_count
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
@@ -18,7 +10,7 @@ def _any(*alternatives: str) -> re.Pattern[str]:
 
 
 _AI = r"(?:ai|artificial intelligence|(?:large )?language model|llm|assistant|chatbot)\b"
-_LEAD = _any(
+LEAD = _any(
     r"(?:well|so|also|however|but|and|overall|okay|ok|sure(?: thing)?|certainly|of course|absolutely"
     r"|definitely|great|yes|no|yeah|nope|got it|understood|alright|great question|good question|thank you"
     r"|thanks|you(?:'re| are) (?:absolutely )?(?:right|correct)|unfortunately|regrettably"
@@ -33,8 +25,8 @@ _LEAD = _any(
     r"(?:here(?:'s| is)|below is) (?:the|your|my) (?:(?:correct|short|final) )?answer: ",
 )
 """A short lead before the actual sentence. What follows decides (`Sure, Paris is the capital.`)."""
-_MAX_LEADS = 6
-_HEDGE = re.compile(
+MAX_LEADS = 6
+HEDGE = re.compile(
     r"(?:in my (?:humble |personal )?(?:opinion|view|experience|understanding)|imh?o|personally|if i "
     r"(?:recall|remember)"
     r"(?: correctly| right(?:ly)?)?|(?:as|so) far as i (?:know|can tell|remember|am aware)|to (?:the best "
@@ -54,7 +46,7 @@ _SAYING = (
     r"(?:confirm|say|add|note|point out|stress|mention|emphasi[sz]e|state|report|verify|clarify|conclude|see"
     r"|found|checked|read|learned|seen|verified|confirmed)"
 )
-_SPEECH = _any(
+SPEECH = _any(
     rf"(?:i(?:'ll|'d|'ve|'m)?|let me)(?: (?!cannot|not|never|unable|no\b)\w+){{0,4}}? "
     rf"(?:{_SAYING}(?: to you)?|(?:tell|assure|inform|remind|show) (?:you|everyone)) that ",
     r"i (?:can|must|will|should) (?:tell|assure) you,? (?!about|more|that|what|how|why|when|where|who|which"
@@ -73,19 +65,17 @@ _EVALUATIVE = (
     r"|worthwhile|worth|fair|unfair|wise|silly|sad|exciting|enjoyable|pleasant|favou?rite|right|wrong|reasonable|ideal"
     r"|stunning|brilliant|superb|magnificent|remarkable|memorable|moving|clever|smart|cute)"
 )
-_OPINION_BEHIND_HEDGE = re.compile(
+OPINION_BEHIND_HEDGE = re.compile(
     r"(?:\b(?:is|are|was|were|be|being|been|looks?|seems?|feels?|sounds?|tastes?|makes?|remains?)|'s|'re)\b"
     rf"(?: [\w'-]+){{0,3}}? {_EVALUATIVE}\b|\b(?:should|ought|deserves?|had better|you'(?:d|ll) (?:like"
     rf"|love|enjoy))\b"
 )
-_NO_STATEMENT = re.compile(
-    r"(?:so|not|in|of|about|for|it over|twice|this helps|that helps|it helps)\b[^,;]*$"
-)
-_CLAUSE_BREAK = re.compile(r"[,;]| (?:and|but|because|since|which|who) ")
-_STATES = re.compile(
+NO_STATEMENT = re.compile(r"(?:so|not|in|of|about|for|it over|twice|this helps|that helps|it helps)\b[^,;]*$")
+CLAUSE_BREAK = re.compile(r"[,;]| (?:and|but|because|since|which|who) ")
+STATES = re.compile(
     r"\b(?:is|are|was|were|has|have|had|won|wrote|made|led|held|became|began|built|took|[a-z]{3,}ed)\b"
 )
-_EMPTY_TALK = _any(
+EMPTY_TALK = _any(
     r"(?:hello|hi|hey|greetings|good (?:morning|afternoon|evening)|welcome)"
     r"(?: (?:there|everyone|all|back|again|friend))?[,!.]*$",
     r"(?:how can|how may) i (?:help|assist)",
@@ -118,7 +108,7 @@ _EMPTY_TALK = _any(
     r"consult (?:a|an|your|with)\b|stay (?:safe|tuned)\b|try (?:again|asking)\b",
 )
 """Talk that states nothing, whatever figures are in it."""
-_TALK = _any(
+TALK = _any(
     r"if (?:you|there).*\b(?:let me know|feel free|(?:just|please) ask|i can|i'd|i'll|i would|i'm happy"
     r"|happy to|hesitate|please provide)\b",
     r"(?:shall|should) i\b|let me \w+|let's \w+|i(?:'m| am) afraid\b",
@@ -129,24 +119,24 @@ _TALK = _any(
     r"please (?:check|give|keep|try)\b|(?:make sure|be sure|remember) (?:to|you)\b|don't forget\b",
 )
 """Talk that gives no fact without a figure (`I recommend 500 mg …`)."""
-_GOES_ON = _any(r"(?:now )?(?:i|my)\b|you (?:can|could|may|might|should|will|would)\b")
+GOES_ON = _any(r"(?:now )?(?:i|my)\b|you (?:can|could|may|might|should|will|would)\b")
 """How talk goes on behind talk (`I don't know it, but you can ask a doctor.`)."""
-_TURN = re.compile(
+TURN = re.compile(
     r"(?P<turn>(?<!nothing)(?<!help),? but |[,;] (?:however|although|though|yet|which|who),? )"
     r"|[:;] +|, and | [–—-] |—"
 )
 """Where a sentence may turn from talk to facts: surely at a `turn`, else if a verb or a figure follows."""
 _NUMBER_WORD = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|fifty|hundred)"
-_COUNTED = re.compile(
+COUNTED = re.compile(
     r"\b(?:chapter|documents?|figure|item|number|option|page|part|passages?|point|question|section|sources?|step"
     rf"|table|version) \d[\d,.]*|\b(?:\d[\d,.]*|{_NUMBER_WORD})(?: [a-z-]+){{0,3}} (?:details|documents?"
     r"|examples?|facts|ideas|items|methods|options|paragraphs|passages?|points|questions|reasons"
     r"|recommendations?|results?|sentences|sources|steps|strategies|suggestions|things|tips|titles|versions|ways|words)\b"
 )
 """Numbers of parts of the reply or of the material."""
-_FIGURE = re.compile(rf"\d|\b{_NUMBER_WORD} [a-z]")
+FIGURE = re.compile(rf"\d|\b{_NUMBER_WORD} [a-z]")
 
-_LEAD_IN = _any(
+LEAD_IN = _any(
     r"(?:here|below|sure|certainly|based on|according to|in (?:summary|short|conclusion|brief)"
     r"|to (?:summari[sz]e|sum up)|step \d+)\b",
     r".*\b(?:following|below|as follows|such as|includes?|including|are|is|these|here|example"
@@ -162,7 +152,7 @@ VERB = re.compile(
 )
 VERB_ZH = re.compile(r"是|为(?!什么|何)|有|在|于|被|由|了|属|来自|包括|包含|成为|[建生死](?=于)|建成")
 _AI_ZH = r"(?:人工智能|AI|语言模型|大型?语言模型|智能助手|助手)"
-_LEAD_ZH = _any(
+LEAD_ZH = _any(
     r"(?:好的|当然(?:可以)?|没问题|我?[非常很十分]{0,2}(?:抱歉|对不起|不好意思|遗憾(?:的是)?))"
     r"[，,。！!：:]+ ?(?!.*我(?:无法|不能|没法))",
     r"请[您你]?(?:务必)?(?:注意|记住|留意|知悉)[，,：:] ?",
@@ -170,11 +160,11 @@ _LEAD_ZH = _any(
     r"(?:根据|基于)(?:[^，,：:]{0,20})?(?:文档|资料|信息|内容|文献|材料|上下文)(?:的内容)?[，,] ?",
     r"(?:以下|下面|这)(?:是|为)(?:[您你]的?|正确)?(?:的)?答案[：:] ?",
 )
-_SPEECH_ZH = _any(
+SPEECH_ZH = _any(
     r"(?:如果[^，,]{0,20}[，,])?(?:但是?|不过)?我(?:可以|能够?|要|想)(?:为[您你])?(?:告诉[您你]|确认|肯定|补充|说明)"
     r"(?:的是)?[，,：:]? ?(?!更多|一些|有关|关于|如何|怎[样么])",
 )
-_EMPTY_TALK_ZH = _any(
+EMPTY_TALK_ZH = _any(
     r"(?:你好|您好|大家好|嗨|早上好|下午好|晚上好|亲爱的)[^，。]{0,6}[，。！!~]*$",
     r"(?:你好|您好)[，,！!]\s*(?:我是|很高兴|请问|有什么)",
     r"(?:当然(?:可以)?|好的|没问题|可以|是的|是|不是|否|对的?|不对|(?:感谢|谢谢)(?:[您你][^，,]{0,8})?|不客气|嗯|好|明白了?|了解)[，。！!.,~]*$",
@@ -193,143 +183,33 @@ _EMPTY_TALK_ZH = _any(
     r"我(?:可以(?:帮|为|告诉)|会尽|将)",
     r"(?:欢迎|随时)(?:提问|咨询|联系|告诉)|有什么(?:我)?(?:可以|能)|我很(?:乐意|高兴)",
 )
-_TALK_ZH = _any(
+TALK_ZH = _any(
     r"(?:我|我们|本人|个人|我个人|笔者)(?:建议|推荐|希望|喜欢)|我的(?:看法|观点|建议)",
     r"请[您你]",
     r"(?:如果|若|如|倘若)(?:你|您|还|有).*"
     r"(?:请(?:随时|告诉|联系|让|继续|提)|告诉我|联系我|提问|随时|欢迎|我可以|我会|我很)",
 )
-_GOES_ON_ZH = _any(r"[您你](?:也|还)?(?:可以|可|不妨|能)|(?:也|还)?建议|我(?![国省市县区校院])")
-_TURN_ZH = re.compile(r"(?P<turn>[，,；;](?:但是?|不过|然而|其实|可是))[，,]?|[：:；;] ?|——")
+GOES_ON_ZH = _any(r"[您你](?:也|还)?(?:可以|可|不妨|能)|(?:也|还)?建议|我(?![国省市县区校院])")
+TURN_ZH = re.compile(r"(?P<turn>[，,；;](?:但是?|不过|然而|其实|可是))[，,]?|[：:；;] ?|——")
 _NUMBER_ZH = r"(?:\d[\d,.]*|[一二两三四五六七八九十百千万亿]+)"
-_COUNTED_ZH = re.compile(
-    rf"{_NUMBER_ZH} ?[多几]?(?:个|点|条|种|本|部|款|篇|首|项|步|句)|[这那第]{_NUMBER_ZH}"
-)
-_FIGURE_ZH = re.compile(
+COUNTED_ZH = re.compile(rf"{_NUMBER_ZH} ?[多几]?(?:个|点|条|种|本|部|款|篇|首|项|步|句)|[这那第]{_NUMBER_ZH}")
+FIGURE_ZH = re.compile(
     r"\d|[两三四五六七八九十百千万亿](?:片|粒|颗|毫克|千?克|公斤|斤|公?里|米|次|年|月|天|小时|分钟|岁|元|倍|度|毫?升|名|位|座)"
 )
-_HEDGE_ZH = re.compile(
+HEDGE_ZH = re.compile(
     r"(?:(?:我|我们|本人|个人|我个人|笔者)(?:也|还|一直|不|并不)?(?:认为|觉得|感觉|相信|猜测?|想|想说|估计|推测|记得)"
     r"|据我所知|据我了解|在我看来|依我看|就我(?:个人)?(?:而言|来说|所知)|我的理解是|如果我没记错(?:的话)?"
     r"|我不(?:太)?确定[，,]但(?:是)?)[，,：:]?(?:是)?"
 )
-_EVALUATIVE_ZH = re.compile(
+EVALUATIVE_ZH = re.compile(
     r"好看|漂亮|美丽|优美|[很最真太更]美|[很最真太更]好|还好|不错|真棒|很棒|最棒|精彩|有趣|有意思|优秀|出色|伟大|糟糕|难看|无聊"
     r"|可爱|感人|完美|理想|值得|应该|应当|喜欢|好吃|好听|好玩|讨厌|可惜|遗憾|合理|重要|没问题|[你您我们还挺]可以|有道理|[你您]说得对"
 )
-_CLAUSE_BREAK_ZH = re.compile(r"[，,；;]")
-_MIN_LENGTH = 4
+CLAUSE_BREAK_ZH = re.compile(r"[，,；;]")
+MIN_LENGTH = 4
 """Words, or Chinese characters, of a clause that can state something."""
 
-_LEAD_IN_ZH = _any(
+LEAD_IN_ZH = _any(
     r"(?:以下|下面|下列|当然|好的|根据|综上|总之|总的来说|例如|比如)",
     r".*(?:以下|如下|下面|下列|包括|包含|分别[是为]|例如|比如|有)[^，。]{0,12}[:：]$",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """How people talk in one language. What each pattern matches is said where that of English stands."""
-
-    lead: re.Pattern[str]
-    hedge: re.Pattern[str]
-    speech: re.Pattern[str]
-    empty: re.Pattern[str]
-    weak: re.Pattern[str]
-    goes_on: re.Pattern[str]
-    turn: re.Pattern[str]
-    counted: re.Pattern[str]
-    figure: re.Pattern[str]
-    verb: re.Pattern[str]
-    lead_in: re.Pattern[str]
-    short_lead_in: int
-    length: Callable[[str], int]
-    opinion: Callable[[str], bool]
-
-    def states(self, text: str, titled: bool) -> bool:
-        """Whether something is stated once talk is taken off. `titled`: a name begins it, and no talk."""
-        hedged = behind = turned = False
-        for _ in range(_MAX_LEADS):
-            if lead := self.lead.match(text):
-                text = text[lead.end() :]
-            elif hedge := self.hedge.match(text):
-                text, hedged = text[hedge.end() :], True
-            elif titled:
-                break
-            elif speech := self.speech.match(text):
-                text, behind, turned = text[speech.end() :], True, False
-            elif talk := self._talk(text, behind):
-                turn = self.turn.search(text, talk.end())
-                if turn is None:
-                    return False
-                text, turned = text[turn.end() :], turn["turn"] is not None
-                hedged = behind = True
-            else:
-                break
-        if not any(map(str.isalpha if behind else str.isalnum, text)) or (hedged and self.opinion(text)):
-            return False
-        if behind and not (self.verb.search(text) or self._has_figure(text)):
-            return turned and self.length(text) >= _MIN_LENGTH
-        if text[-1] in ":：":
-            return self.length(text) > self.short_lead_in and not self.lead_in.match(text)
-        return True
-
-    def _talk(self, text: str, behind: bool) -> re.Match[str] | None:
-        """The talk that the text begins with. Some gives facts where it has a figure."""
-        if empty := self.empty.match(text):
-            return empty
-        talk = self.weak.match(text) or (self.goes_on.match(text) if behind else None)
-        return talk if talk and (text[-1] in ":：" or not self._has_figure(text)) else None
-
-    def _has_figure(self, text: str) -> bool:
-        return self.figure.search(self.counted.sub("", text)) is not None
-
-
-def _is_opinion(text: str) -> bool:
-    """Whether what stands behind talk says how the speaker likes something, or nothing at all."""
-    if _NO_STATEMENT.match(text):
-        return True
-    if any(char.isdigit() for char in text) or not _OPINION_BEHIND_HEDGE.search(text):
-        return False
-    clauses = _CLAUSE_BREAK.split(text)
-    return all(_OPINION_BEHIND_HEDGE.search(clause) or not _STATES.search(clause) for clause in clauses)
-
-
-def _is_opinion_zh(text: str) -> bool:
-    clauses = _CLAUSE_BREAK_ZH.split(text)
-    opinion = all(_EVALUATIVE_ZH.search(clause) or han_count(clause) < _MIN_LENGTH for clause in clauses)
-    return opinion and not any(char.isdigit() for char in text)
-
-
-ENGLISH = Talk(
-    lead=_LEAD,
-    hedge=_HEDGE,
-    speech=_SPEECH,
-    empty=_EMPTY_TALK,
-    weak=_TALK,
-    goes_on=_GOES_ON,
-    turn=_TURN,
-    counted=_COUNTED,
-    figure=_FIGURE,
-    verb=VERB,
-    lead_in=_LEAD_IN,
-    short_lead_in=4,
-    length=lambda text: len(text.split()),
-    opinion=_is_opinion,
-)
-CHINESE = Talk(
-    lead=_LEAD_ZH,
-    hedge=_HEDGE_ZH,
-    speech=_SPEECH_ZH,
-    empty=_EMPTY_TALK_ZH,
-    weak=_TALK_ZH,
-    goes_on=_GOES_ON_ZH,
-    turn=_TURN_ZH,
-    counted=_COUNTED_ZH,
-    figure=_FIGURE_ZH,
-    verb=VERB_ZH,
-    lead_in=_LEAD_IN_ZH,
-    short_lead_in=8,
-    length=len,
-    opinion=_is_opinion_zh,
 )

@@ -12,8 +12,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from proxy.aio import closing
-from proxy.citations.attribution import assign, read_citations
-from proxy.citations.markers import in_parentheses
+from proxy.citations.markers import assign, in_parentheses, read_citations
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.json_values import segment_json
