@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from proxy.claims.continuations import shared
-from proxy.correction.leaks import instructions_of
+from proxy.correction.leaks import THINKING, THOUGHT, instructions_of
 from proxy.correction.reprompt import MAX_EVIDENCE_CHARS, documents, opening_patterns, with_turns, written
 from proxy.text.delimiters import delimiter_for
 from proxy.text.scripts import language_of
@@ -23,8 +23,6 @@ _LONGEST = 8_000
 """Characters at the end of the prefix in which repetitions are looked for."""
 _STOPS = ".!?。！？"
 _TAGS = ("<think>", "<thinking>")
-_THINKING = re.compile(rf"\s*(?:{'|'.join(_TAGS)})")
-_THOUGHT = re.compile(r"</think(?:ing)?>")
 _MARK = (
     r"[ \t]*(?:>|(?:[-+*•]|\d{1,9}[.)]|#{1,6}|\[[ xX]\])(?=[ \t])|\d{1,3}[.．)）、](?!\d)|[(（]\d{1,3}[)）]"
     r"|\[\^[^\]\n]{1,64}\]:)"
@@ -190,12 +188,12 @@ class _Thoughts:
         position = 0
         while True:
             if self._thinking:
-                end = _THOUGHT.search(self._held, position)
+                end = THOUGHT.search(self._held, position)
                 if end is None:
                     self._held = self._held[position:][-_LONGEST_TAG:]
                     return ""
                 self._thinking, self._thought, position = False, True, end.end()
-            opened = _THINKING.match(self._held, position)
+            opened = THINKING.match(self._held, position)
             if opened is None:
                 break
             self._thinking, position = True, opened.end()
