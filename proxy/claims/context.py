@@ -46,7 +46,7 @@ def rendered(claim: Claim) -> RenderedClaim | None:
     """How the claim reads, or None where that is not its `plain` (a JSON string, a row of a table), or
     where a quotation or bracket has no other half.
     """
-    text, places, whole = _characters(claim.text)
+    text, places, whole = _characters(claim.text, claim.plain)
     if text != claim.plain or is_row(claim):
         return None
     for match in _PROTECTED.finditer(text):
@@ -61,15 +61,16 @@ def is_row(claim: Claim) -> bool:
     return claim.row
 
 
-def _characters(raw: str) -> tuple[str, list[int], list[bool]]:
-    """Without formatting, and with white space as `Claim.plain` has it."""
+def _characters(raw: str, plain: str) -> tuple[str, list[int], list[bool]]:
+    """Without formatting, and with white space and those brackets that `plain` has."""
     text: list[str] = []
     places: list[int] = []
     whole: list[bool] = []
     gap = cited = False
     for token in tokens(raw, (0, len(raw))):
-        cited = cited or token.kind == "citation"
-        if token.kind not in ("text", "code", "math", "url"):
+        said = token.kind == "citation" and plain.startswith(raw[token.start : token.end], len(text) + gap)
+        cited = cited or (token.kind == "citation" and not said)
+        if token.kind not in ("text", "code", "math", "url") and not said:
             continue
         for place in range(token.start, token.end):
             if raw[place].isspace():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from unicodedata import combining
 
 from proxy.claims.checkable import is_checkable, is_title
@@ -17,6 +17,7 @@ from proxy.types import Claim
 _STOPS = ".!?。！？；…:："
 _LONG_LINE = 60
 _MASKED = re.compile(r"[\s.!?。！？；…｡\[\]]")
+_LIST = re.compile(r"\[\d")
 _WHITE_SPACE = re.compile(r"\s+")
 CUTS = (re.compile(r"[,;，；、:：]\s*+"), re.compile(r"\s++"))
 """Where a sentence that is too long may be divided, the best first."""
@@ -35,8 +36,11 @@ _OPENERS = " \t\n(<[“\"'（《【「"
 _BOLD = ("**", "__", "***", "___")
 
 
-def segment(draft: str) -> tuple[Claim, ...]:
+def segment(draft: str, markers: Iterable[Span] = ()) -> tuple[Claim, ...]:
     """The claims of a Markdown draft, in order, disjoint, `draft[start:end] == text`.
+
+    `markers` are the spans of the citation markers, disjoint and in order: they say nothing. All other
+    brackets are part of what the draft says (`the shape [64, 128]`, `see [1]`).
 
     `end` is where a citation marker can stand without breaking the Markdown: after closing punctuation,
     quotes, emphasis and markers that are there already; never inside code, LaTeX, a link or its target.
@@ -46,16 +50,17 @@ def segment(draft: str) -> tuple[Claim, ...]:
     """
     claims: list[Claim] = []
     headings: Mapping[int, str] = {}
+    spans = tuple(markers)
     end, last = 0, len(draft.rstrip())
     for block in blocks(draft):
         start, before, end = block.lines[0][0], end, block.lines[-1][1]
         if block.kind not in ("row", "header"):
-            claims += _sentences(draft, block, last)
+            claims += _sentences(draft, block, spans, last)
             headings = {}
             continue
         if _BLANK_LINE.search(draft, before, start):
             headings = {}
-        row = _Row(draft, block)
+        row = _Row(draft, block, spans)
         if block.kind == "header":
             headings = row.cells
         claims += row.claims(headings)
@@ -102,9 +107,7 @@ class _Run:
 
     def claim(self, start: int, end: int, kind: str) -> Claim | None:
         """The claim of a sentence of the text, or None where it has no letter or digit."""
-        left = self.opened(self.position(start))
-        closed = self.closed(self.position(end - 1) + 1)
-        right = self.before_loose(left, self.before_url(left, closed))
+        left, right, closed = self.place(start, end)
         if right <= left or not self.says_something(left, right):
             return None
         while right < closed and self.position(end - 1) >= right:
@@ -112,6 +115,17 @@ class _Run:
         plain = " ".join(self.text[start:end].split())
         checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, kind)
         return Claim(left, right, self.draft[left:right], plain, checkable)
+
+    def place(self, start: int, end: int) -> tuple[int, int, int]:
+        """Where in the draft the text `[start:end]` starts, where its claim ends, and its formatting."""
+        left = self.opened(self.position(start))
+        closed = self.closed(self.position(end - 1) + 1)
+        return left, self.before_loose(left, self.before_url(left, closed)), closed
+
+    def is_list(self) -> bool:
+        """Whether it is numbers in brackets and no more: a marker behind them would look like one of them."""
+        pieces = (piece for piece in self.pieces if piece.text.strip())
+        return all(piece.solid and _LIST.match(piece.text) for piece in pieces)
 
     def heads(self, last: int) -> bool:
         """Whether it is a line in bold that only names what follows. One that ends the draft, at `last`, is
@@ -241,9 +255,11 @@ class _Run:
         return False
 
 
-def _sentences(draft: str, block: Block, last: int) -> Iterator[Claim]:
+def _sentences(draft: str, block: Block, markers: Sequence[Span], last: int) -> Iterator[Claim]:
     """The claims of a block. `last`: where the text of the whole draft ends."""
-    for run in _runs(draft, block):
+    for run in _runs(draft, block, markers):
+        if not any(token.kind == "text" for token in run.tokens):
+            continue
         kind: str = block.kind
         if kind == "paragraph" and run.heads(last):
             kind = "heading"
@@ -278,28 +294,32 @@ def _unbroken(run: _Run) -> Iterator[Span]:
 class _Row:
     """A row or the header of a table. `cells` are the plain texts of its cells by their column."""
 
-    def __init__(self, draft: str, block: Block) -> None:
+    def __init__(self, draft: str, block: Block, markers: Sequence[Span]) -> None:
         self._draft = draft
         self._kind = block.kind
         self._runs: list[_Run] = []
         self.cells: dict[int, str] = {}
         for column, cell in zip(block.columns, block.lines, strict=True):
-            runs = list(_runs(draft, Block(block.kind, (cell,))))
+            runs = list(_runs(draft, Block(block.kind, (cell,)), markers))
             text = " ".join(filter(None, (" ".join(run.text.split()) for run in runs)))
             self._runs += runs
             if text:
                 self.cells[column] = text
 
     def claims(self, headings: Mapping[int, str]) -> Iterator[Claim]:
-        """The claim of the row, if it says anything, read with the headings of the columns."""
-        spans = []
+        """The claim of the row, read with the headings of the columns.
+
+        Code is a value here (a port, a default): a row says nothing only where all it has is one cell of it.
+        """
+        places, says = [], len(self.cells) > 1
         for run in self._runs:
             if run.shape.strip():
                 first, last = len(run.shape) - len(run.shape.lstrip()), len(run.shape.rstrip())
-                claim = run.claim(first, last, self._kind)
-                spans += [(claim.start, claim.end)] if claim is not None else []
-        if spans:
-            start, end = spans[0][0], spans[-1][1]
+                start, end, _ = run.place(first, last)
+                places += [(start, end)] if start < end and not run.is_list() else []
+                says = says or run.says_something(start, end)
+        if places and says:
+            start, end = places[0][0], places[-1][1]
             plain = self._plain({} if self._kind == "header" else headings)
             checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, self._kind)
             yield Claim(start, end, self._draft[start:end], plain, checkable, row=True)
@@ -320,11 +340,11 @@ class _Row:
         return f"{subject}{', ' if told[0][0] else ': '}{values}"
 
 
-def _runs(draft: str, block: Block) -> Iterator[_Run]:
+def _runs(draft: str, block: Block, markers: Sequence[Span]) -> Iterator[_Run]:
     """The tokens of a block, divided at hard line breaks."""
     run: list[Token] = []
     line = 0
-    for token in tokens(draft, block.lines[0], block.lines[1:]):
+    for token in _said(draft, tokens(draft, block.lines[0], block.lines[1:]), markers):
         moved = line
         while token.start >= block.lines[moved][1] and moved + 1 < len(block.lines):
             moved += 1
@@ -333,20 +353,27 @@ def _runs(draft: str, block: Block) -> Iterator[_Run]:
             and moved != line
             and not _continues(draft, block.lines[moved - 1], block.lines[moved], run[-1], token)
         ):
-            yield from _run(draft, run)
+            yield _Run(draft, run)
             run = []
         line = moved
         if token.kind == "break" and not token.whole:
-            yield from _run(draft, run)
+            yield _Run(draft, run)
             run = []
         else:
             run.append(token)
-    yield from _run(draft, run)
+    yield _Run(draft, run)
 
 
-def _run(draft: str, run: list[Token]) -> Iterator[_Run]:
-    if any(token.kind == "text" for token in run):
-        yield _Run(draft, run)
+def _said(draft: str, tokens: Iterable[Token], markers: Sequence[Span]) -> Iterator[Token]:
+    """The tokens, one kind of them for what markers consist of. Numbers in brackets that are no marker are
+    notation, like LaTeX."""
+    for token in tokens:
+        before = bisect_right(markers, (token.start, len(draft))) - 1
+        if before >= 0 and token.start < markers[before][1]:
+            token = replace(token, kind="citation")
+        elif token.kind == "citation" and _LIST.match(draft, token.start):
+            token = replace(token, kind="math")
+        yield token
 
 
 def _continues(draft: str, line: Span, following: Span, last: Token, first: Token) -> bool:

@@ -16,7 +16,7 @@ from proxy.claims.continuations import Read
 from proxy.engine.corrector import Corrector, Options
 from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
 from proxy.engine.incremental_verifier import holds_json, is_json
-from proxy.engine.reply_stream import ReplyStream, read_draft, reader
+from proxy.engine.reply_stream import ReplyStream, read_draft, reader, untouched
 from proxy.engine.verifier import Verifier
 from proxy.errors import VerificationError
 from proxy.protocols import LLM
@@ -77,7 +77,8 @@ class Pipeline:
     async def check(self, draft: Draft, usage: Usage, question: str, until: float | None = None) -> Attempt:
         """Checks a whole draft. Claims not checked by `until` (in the event loop's time) are UNVERIFIED.
         Without `until` the deadline counts from now. Raises nothing."""
-        draft, claims = await asyncio.to_thread(read_draft, draft, self.options.format, self._reader())
+        read = self._reader() if draft.editable else untouched(self.verifier.documents)
+        draft, claims = await asyncio.to_thread(read_draft, draft, self.options.format, read)
         verified = await self.verifier.verify(claims, question, until or self._until())
         return Attempt(draft, usage, verified.findings, verified.error, verified.malformed)
 

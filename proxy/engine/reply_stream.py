@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from proxy.aio import closing
-from proxy.citations.markers import assign, in_parentheses, read_citations
+from proxy.citations.markers import assign, in_parentheses, marks, read_citations
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.json_values import segment_json
@@ -94,7 +94,7 @@ class ReplyStream:
         self._verifier = verifier
         self._policy = policy
         self._deadline = deadline
-        self._read = untouched if policy.mode == "passthrough" else read
+        self._read = untouched(verifier.documents) if policy.mode == "passthrough" else read
         self._whole = whole
         self._sent: dict[int, int] = {}
         self._failed: list[Attempt] = []
@@ -399,14 +399,18 @@ def reader(citations: UpstreamCitations, warning: str, known: Collection[int] = 
     return read
 
 
-def untouched(raw: str) -> tuple[str, tuple[Claim, ...]]:
-    """Segments the text without changing it."""
-    return raw, segment(raw)
+def untouched(known: Collection[int] = ()) -> Read:
+    """A function that segments a text without changing it. `known`: see `reader`."""
+
+    def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
+        return raw, segment(raw, (marker for run in marks(raw, known) for marker in run.each))
+
+    return read
 
 
 def read_draft(draft: Draft, form: ReplyFormat, read: Read) -> tuple[Draft, tuple[Claim, ...]]:
     """Reads a whole draft: its cleaned text and its claims. JSON is never edited, asked for or not."""
     if form == "json" or is_json(draft.text):
         return replace(draft, editable=False), segment_json(draft.text)
-    text, claims = (read if draft.editable else untouched)(draft.text)
+    text, claims = read(draft.text)
     return replace(draft, text=text), claims

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from proxy.citations.markers import marks
 from proxy.claims.decompose.clauses import MAX_CHARS, clauses
 from proxy.claims.segment import segment
 from proxy.text.words import uncovered
@@ -113,7 +114,7 @@ def test_what_can_not_be_parted_for_sure_stays_whole(sentence: str) -> None:
 
 def test_spans_are_those_of_the_markdown() -> None:
     draft = "So. **Marie** *Curie* was born in [Warsaw](http://a.b/c,d;e) and won `two` prizes [1]."
-    claim = segment(draft)[-1]
+    claim = segment(draft, (marker for run in marks(draft) for marker in run.each))[-1]
     first, second = clauses(claim)
     assert (first.text, second.text) == (
         "**Marie** *Curie* was born in [Warsaw",

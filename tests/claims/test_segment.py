@@ -7,15 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from proxy.citations.markers import strip_markers
+from proxy.citations.markers import marks, strip_markers
 from proxy.claims.checkable import is_checkable
+from proxy.claims.context import rendered
 from proxy.claims.json_values import segment_json
 from proxy.claims.segment import MAX_CLAIM, segment
+from proxy.types import Claim
 from tests.drafts import chinese_replies, drafts, real_replies
 
 
+def marked(draft: str) -> tuple[Claim, ...]:
+    """The claims of a draft with markers in it."""
+    return segment(draft, (marker for run in marks(draft) for marker in run.each))
+
+
 def claims(draft: str) -> list[str]:
-    return [claim.text for claim in segment(draft)]
+    return [claim.text for claim in marked(draft)]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +54,7 @@ def test_claims_end_where_a_mark_can_stand(draft: str, expected: list[str]) -> N
 
 def test_plain_is_what_people_read() -> None:
     draft = "**Bold** and [text](http://x.y) with `code`, $x$, <b>b</b>\nand wrapped [1]. \\*End\\*"
-    assert [claim.plain for claim in segment(draft)] == [
+    assert [claim.plain for claim in marked(draft)] == [
         "Bold and text with code, $x$, b and wrapped.",
         "*End*",
     ]
@@ -74,18 +81,47 @@ def test_plain_is_what_people_read() -> None:
         ("| City | Founded |", "| Rome | |", "Rome"),
         ("| 城市 | 人口 |", "| 北京 | 2100万 |", "北京, 人口: 2100万"),
         ("| A | B |", "| a \\| b | c |", "a | b, B: c"),
+        ("| Setting | Default |", "| The port | `8080` |", "The port, Default: 8080"),
+        ("| Setting | Default |", "| `port` | `8080` |", "port, Default: 8080"),
+        ("| Shape | Area |", "| circle | $\\pi r^2$ |", "circle, Area: $\\pi r^2$"),
+        ("| Name | Shape |", "| input | [64, 128] |", "input, Shape: [64, 128]"),
+        ("| Name | Site |", "| Ada | https://ada.org |", "Ada, Site: https://ada.org"),
     ],
 )
 def test_a_row_is_read_with_its_headings(header: str, row: str, plain: str) -> None:
     ruler = "|".join("-" * (header.strip("|").count("|") + 1))
     draft = f"{header}\n|{ruler}|\n{row}\n\nNo row."
-    found = segment(draft)
+    found = marked(draft)
     assert [(claim.plain, claim.row, claim.checkable) for claim in found[1:]] == [
         (plain, True, True),
         ("No row.", False, True),
     ]
     assert draft[found[1].start : found[1].end] == found[1].text
     assert strip_markers(f"{draft[: found[1].end]}[7]{draft[found[1].end :]}") == strip_markers(draft)
+
+
+def test_a_row_of_one_cell_of_code_says_nothing() -> None:
+    assert [claim.plain for claim in segment("| A | B |\n|-|-|\n| `x` | |")] == ["A | B"]
+
+
+@pytest.mark.parametrize(
+    ("draft", "plain"),
+    [
+        ("The shape is [64, 128].", "The shape is [64, 128]."),
+        ("sum([1, 2, 3]) returns 6 [1].", "sum([1, 2, 3]) returns 6."),
+        ("The item a[1] is 5.[2]", "The item a[1] is 5."),
+        ("According to [1], it is tall.[[1](http://a.b)]", "According to [1], it is tall."),
+        ("It is tall.[1](http://a.b)", "It is tall."),
+        ("输出结果为[1, 2, 3]。[1]", "输出结果为[1, 2, 3]。"),
+        ("As noted[^1] it is tall.", "As noted it is tall."),
+    ],
+)
+def test_numbers_in_brackets_are_read_unless_they_are_a_marker(draft: str, plain: str) -> None:
+    runs = marks(draft, known=(1, 2))
+    (claim,) = segment(draft, (marker for run in runs for marker in run.each))
+    assert claim.plain == plain
+    shown = rendered(claim)
+    assert shown is None or shown.text == plain
 
 
 def test_headings_end_with_their_table() -> None:
