@@ -17,6 +17,7 @@ from proxy.types import Claim
 _STOPS = ".!?。！？；…:："
 _LONG_LINE = 60
 _MASKED = re.compile(r"[\s.!?。！？；…｡\[\]]")
+_NAMES = frozenset(": ： = - – — → => ->".split())
 _LIST = re.compile(r"\[\d")
 _WHITE_SPACE = re.compile(r"\s+")
 CUTS = (re.compile(r"[,;，；、:：]\s*+"), re.compile(r"\s++"))
@@ -243,14 +244,19 @@ class _Run:
         return None
 
     def says_something(self, start: int, end: int) -> bool:
-        """Whether a letter or digit stands outside code, LaTeX and URLs."""
+        """Whether a letter or digit stands outside code, LaTeX and URLs, or code names a value in code
+        (`port: 8080`, both in code)."""
         index = max(0, bisect_right(self.starts, start) - 1)
+        named = False
         while index < len(self.tokens) and self.tokens[index].start < end:
             token = self.tokens[index]
-            if token.kind == "text":
-                text = self.draft[max(start, token.start) : min(end, token.end)]
-                if any(char.isalnum() for char in text):
-                    return True
+            text = self.draft[max(start, token.start) : min(end, token.end)]
+            if token.kind == "text" and any(char.isalnum() for char in text):
+                return True
+            if token.kind == "code" and named and text.strip():
+                return True
+            if token.kind in ("text", "code"):
+                named = token.kind == "text" and text.strip() in _NAMES and index > 0
             index += 1
         return False
 

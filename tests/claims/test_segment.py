@@ -100,6 +100,15 @@ def test_a_row_is_read_with_its_headings(header: str, row: str, plain: str) -> N
     assert strip_markers(f"{draft[: found[1].end]}[7]{draft[found[1].end :]}") == strip_markers(draft)
 
 
+def test_code_that_names_a_value_in_code_is_a_claim() -> None:
+    draft = "- `--port`: `8080`\n- **`host`** = `localhost`\n- `a`, `b`\n- `x`\n\n`retries` → `3`"
+    assert [claim.plain for claim in segment(draft)] == [
+        "--port: 8080",
+        "host = localhost",
+        "retries → 3",
+    ]
+
+
 def test_a_row_of_one_cell_of_code_says_nothing() -> None:
     assert [claim.plain for claim in segment("| A | B |\n|-|-|\n| `x` | |")] == ["A | B"]
 

@@ -126,11 +126,11 @@ def test_a_key_is_asked_for_where_keys_are_configured(session_upstream: Upstream
 
 def test_values_in_code_and_lists_in_brackets_are_checked(base_url: str) -> None:
     text = (
-        "| Setting | Default value |\n|-|-|\n| Port of the server | `9090` |\n| Port of the client | `8080` |\n\n"
+        "| Setting | Default value |\n|-|-|\n| Server port | `9090` |\n| Client port | `8080` |\n\n"
         "The shape of the input is [64, 128]. The shape of the output is [7, 9]."
     )
     document = (
-        "The port of the server has the default value 9090. The port of the client has the default value 7070. "
+        "The server port has the default value 9090. The client port has the default value 7070. "
         "The shape of the input is [64, 128]. The shape of the output is [32, 10]."
     )
     options = {"evidence": "request", "mark_nonfactual": ""}
@@ -141,9 +141,9 @@ def test_values_in_code_and_lists_in_brackets_are_checked(base_url: str) -> None
         if claim["verdict"] != "not_checkable"
     }
     assert held == {
-        "Port of the server | `9090`": True,
-        "Port of the client | `8080`": False,
+        "Server port | `9090`": True,
+        "Client port | `8080`": False,
         "The shape of the input is [64, 128].": True,
         "The shape of the output is [7, 9].": False,
     }
-    assert "| Port of the server | `9090`[1] |" in checked["content"]
+    assert "| Server port | `9090`[1] |" in checked["content"]
