@@ -152,6 +152,10 @@ class Triplet:
     tail: str
 
 
+HEADING_LEVELS = 7
+"""Six of Markdown, and a line in bold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A span of a draft that can be checked on its own: `draft[start:end] == text`.
@@ -160,7 +164,9 @@ class Claim:
     A claim that is not `checkable` (question, greeting, offer, opinion, meta-sentence) is reported, but never
     checked. `triplet` is set where a part of a sentence was extracted as one; `plain` then spells it out.
     `cited` are the numbers that the upstream itself cites for the claim. `row`: it is a row of a table; then
-    `plain` has the headings too.
+    `plain` has the headings too. `level` is its place in the outline of the draft: 1 to `HEADING_LEVELS` for
+    a heading, the largest first; more for text, by the column that its line begins at. `opens`: what stands
+    deeper, up to the next claim of its level, may be about it (a heading, an item of a list).
     """
 
     start: int
@@ -171,6 +177,21 @@ class Claim:
     triplet: Triplet | None = None
     cited: tuple[int, ...] = ()
     row: bool = False
+    level: int = HEADING_LEVELS + 1
+    opens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a claim needs to be understood. `before`: text that precedes it. `topic`: the heading that it
+    stands under, which belongs to what it says (`Paris: Population: 2 million`). Empty where it needs none.
+    """
+
+    before: str = ""
+    topic: str = ""
+
+
+NO_CONTEXT = Context()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +266,7 @@ class Pair:
     `claim` is plain text. `context` is the text that a claim needs to be understood (the sentence before,
     say), empty for a claim that stands alone. `question` is the user's. `evidence` is the text of one
     passage, `title` its title. `others` are further passages that are to support the claim together with it.
+    `topic`: see `Context`.
     """
 
     claim: str
@@ -253,12 +275,22 @@ class Pair:
     question: str = ""
     title: str = ""
     others: tuple[Page, ...] = ()
+    topic: str = ""
 
     @classmethod
-    def of(cls, claim: Claim, evidence: Sequence[Evidence], context: str = "", question: str = "") -> Pair:
+    def of(
+        cls, claim: Claim, evidence: Sequence[Evidence], context: Context = NO_CONTEXT, question: str = ""
+    ) -> Pair:
         """A claim with one passage, or with several that are to support it together (CEG, section 3.3)."""
         first, *others = (Page(item.passage.text, item.passage.title) for item in evidence)
-        return cls(claim.plain, first.text, context, question, first.title, tuple(others))
+        return cls(
+            claim.plain, first.text, context.before, question, first.title, tuple(others), context.topic
+        )
+
+    @property
+    def statement(self) -> str:
+        """What is to be supported: the claim, under its topic."""
+        return f"{self.topic} {self.claim}" if self.topic else self.claim
 
     def alone(self) -> tuple[Pair, ...]:
         """One pair per passage, each with the claim and that passage only."""

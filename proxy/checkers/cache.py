@@ -141,6 +141,6 @@ class Judgements:
 
 def _characters(key: _Key, judgement: Judgement) -> int:
     pair = key[1]
-    texts = (pair.claim, pair.context, pair.question, judgement.reason)
+    texts = (pair.statement, pair.context, pair.question, judgement.reason)
     pages = (Page(pair.evidence, pair.title), *pair.others)
     return sum(map(len, texts)) + sum(len(page.text) + len(page.title) for page in pages)

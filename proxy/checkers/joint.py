@@ -41,7 +41,7 @@ class Wording:
             context = pair.context[-MAX_CONTEXT_CHARS:]
             if context.strip():
                 yield f"{self.context.format(number)}\n{delimited('context', context)}"
-            yield f"{self.claim.format(number)}\n{delimited('claim', pair.claim)}"
+            yield f"{self.claim.format(number)}\n{delimited('claim', pair.statement)}"
 
 
 def grouped(pairs: Sequence[Pair], size: int) -> list[tuple[int, ...]]:

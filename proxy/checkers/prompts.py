@@ -63,7 +63,7 @@ class Prompt:
         shown: Mapping[Part, str] = {
             "question": pair.question[:MAX_QUESTION_CHARS],
             "context": pair.context[-MAX_CONTEXT_CHARS:],
-            "claim": pair.claim,
+            "claim": pair.statement,
             "evidence": Page(pair.evidence, pair.title).titled(),
         }
         name = "document" if part == "evidence" else part

@@ -24,7 +24,7 @@ from proxy.claims.segment import segment
 from proxy.errors import CheckError, RequestError
 from proxy.protocols import Checker
 from proxy.text.words import Nearest, nearest
-from proxy.types import Document, Evidence, Judgement, Pair, Passage
+from proxy.types import Context, Document, Evidence, Judgement, Pair, Passage
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class _Check:
     """One answer being checked. `statements` are replaced as they are decided; each has its context."""
 
     statements: list[Statement]
-    contexts: Sequence[str]
+    contexts: Sequence[Context]
     evidence: Mapping[int, Evidence]
     nearest: Nearest
     checker: Checker

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from proxy.claims.checkable import is_title
 from proxy.text.inline import tokens
 from proxy.text.scripts import han_count, has_han
-from proxy.text.words import Span
-from proxy.types import Claim
+from proxy.text.words import Span, spoken, words
+from proxy.types import HEADING_LEVELS, Claim, Context
 
 _PROTECTED = re.compile(
     r"\"[^\"]{1,400}\"|“[^“”]{1,400}”|‘[^‘’]{1,400}’(?!\w)|「[^「」]{1,400}」|『[^『』]{1,400}』|《[^《》]{1,400}》"
@@ -88,7 +90,7 @@ def _characters(raw: str, plain: str) -> tuple[str, list[int], list[bool]]:
     return "".join(text), places, whole
 
 
-_MAX_CONTEXT = 300
+_MAX_CONTEXT, _MAX_TOPIC, _MAX_TOPICS, _CACHED = 300, 120, 8, 1024
 _MAX_QUERY = 2000
 _ITEM_GAP = 3
 """Characters between two claims from which on a list mark stands between them (`\\n- `)."""
@@ -129,7 +131,33 @@ _SAYS_NOTHING_ZH = re.compile(
     r"以下|如下|下面|这些|一些|主要|要点|包括|包含|几[个点]|总结|内容|信息|情况|方面|例子|步骤|[是的有为些你您我]"
 )
 _MIN_WORDS, _MIN_HAN = 4, 6
+_ENUMERATOR = re.compile(r"^[(（]?(?:\d{1,3}|[一二三四五六七八九十]{1,3})[.)）、．:：][ \t]*")
+_AND = r"(?:[和与跟及、，,/]|还是|以及|\b(?:and|or|than|to|versus|vs\.?|with)\b)\s*"
+_AND_BEFORE, _AND_AFTER = re.compile(f"{_AND}$", re.I), re.compile(rf"\s*{_AND}", re.I)
+_SMALL = 3
+"""Letters of words that names have in lower case too (`the Tower of London`)."""
 _VERBLESS_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """What the claims below may be about: a heading, or an item that others stand under."""
+
+    claim: Claim
+    standing: str
+    """The nearest claim before it that stands alone."""
+
+    @property
+    def text(self) -> str:
+        """Its words and a colon; empty where it names nothing (`Overview`)."""
+        return _named(self.claim.plain)
+
+    @property
+    def names(self) -> bool:
+        """Whether it is a heading, or an item that states nothing: what stands below is said of it."""
+        return bool(self.text) and (
+            self.claim.level <= HEADING_LEVELS or self.text == _title(self.claim.plain)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,32 +166,39 @@ class _PriorClaims:
 
     standing: str = ""
     lead_in: str = ""
-    head: str = ""
+    topics: tuple[_Topic, ...] = ()
     in_list: bool = False
     end: int = 0
 
 
-def contexts(claims: Sequence[Claim], question: str) -> tuple[str, ...]:
-    """The context that each claim needs to be understood; empty for a claim that stands alone.
+def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()) -> tuple[Context, ...]:
+    """The context that each claim needs to be understood; empty for a claim that stands alone. `prior` are
+    the claims of the reply before these.
 
     A claim needs context if it starts with a pronoun or the like, or is a fragment (`Paris.`). Its context is
-    the nearest earlier claim of the reply that stands alone, otherwise the user's question. No claim
+    the nearest earlier claim of its section that stands alone, otherwise the user's question. No claim
     that stands alone gets the question. An item of a list gets the sentence that introduces the list, a row
     of a table what introduces the table. At most 300 characters, in whole words.
+
+    What stands under a heading, or under an item that only names something, gets that as its topic: without
+    it, `Population: 2 million` would be borne out by any city. Under one of several things that the question
+    names, every claim gets it that does not name it, and none the question, which names the others too.
     """
-    fallback = shortened(" ".join(question.split(maxsplit=_MAX_CONTEXT)), _MAX_CONTEXT)
-    result: list[str] = []
+    asked = shortened(" ".join(question.split(maxsplit=_MAX_CONTEXT)), _MAX_CONTEXT)
+    result: list[Context] = []
     prior_claims = _PriorClaims()
+    for claim in prior:
+        prior_claims = _after(_moved(prior_claims, claim), claim)
     for claim in claims:
         prior_claims = _moved(prior_claims, claim)
-        result.append(_context(prior_claims, claim, fallback))
+        result.append(_context(prior_claims, claim, asked))
         prior_claims = _after(prior_claims, claim)
     return tuple(result)
 
 
-def query(claim: Claim, context: str) -> str:
+def query(claim: Claim, context: Context) -> str:
     """The search query for a claim: its context and the claim, at most 2,000 characters."""
-    return shortened(f"{context} {claim.plain}" if context else claim.plain, _MAX_QUERY)
+    return shortened(" ".join(filter(None, (context.before, context.topic, claim.plain))), _MAX_QUERY)
 
 
 def shortened(text: str, limit: int) -> str:
@@ -174,6 +209,7 @@ def shortened(text: str, limit: int) -> str:
     return text[: cut if cut > 0 else limit].rstrip()
 
 
+@lru_cache(_CACHED)
 def needs_context(plain: str) -> bool:
     """Whether a claim can't be understood without what came before it."""
     text = plain.lstrip("\"'“‘「『（([ ")
@@ -192,10 +228,17 @@ def _is_fragment(text: str) -> bool:
 
 
 def _moved(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
-    """Tells from the characters between two claims whether a list begins, goes on or ends."""
+    """Closes the topics that the claim does not stand under. Tells from the characters between two claims
+    whether a list begins, goes on or ends."""
+    over = [topic for topic in prior_claims.topics if not _stands_under(claim, topic)]
+    if over:
+        kept = prior_claims.topics[: prior_claims.topics.index(over[0])]
+        sections = [topic for topic in over if topic.claim.level <= HEADING_LEVELS]
+        standing = sections[0].standing if sections else prior_claims.standing
+        prior_claims = replace(prior_claims, topics=kept, standing=standing)
     gap = claim.start - prior_claims.end
     if prior_claims.lead_in and gap >= _ITEM_GAP:
-        return replace(prior_claims, in_list=True, head="")
+        return replace(prior_claims, in_list=True)
     if gap > 1:
         return replace(
             prior_claims,
@@ -205,37 +248,87 @@ def _moved(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
     return prior_claims
 
 
-def _context(prior_claims: _PriorClaims, claim: Claim, fallback: str) -> str:
-    if is_row(claim):
-        told = prior_claims.lead_in or prior_claims.standing
-        return (shortened(told, _MAX_CONTEXT) or fallback) if claim.checkable else ""
-    if prior_claims.in_list:
-        needed = needs_context(claim.plain)
-        # A sentence that stands alone is not read with the question, whatever introduces its list.
-        fallback = fallback if needed else ""
-        lead_in = prior_claims.lead_in if _says_something(prior_claims.lead_in) else fallback
-        head = prior_claims.head if needed else ""
-        return shortened(f"{lead_in} {head}".strip(), _MAX_CONTEXT)
-    if not needs_context(claim.plain):
-        return ""
-    return shortened(prior_claims.standing, _MAX_CONTEXT) or fallback
+def _stands_under(claim: Claim, topic: _Topic) -> bool:
+    return topic.claim.level < claim.level or (topic.claim.level == claim.level and not claim.opens)
+
+
+def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context:
+    if not claim.checkable:
+        return Context()
+    row, needed = is_row(claim), is_row(claim) or needs_context(claim.plain)
+    naming = [topic for topic in prior_claims.topics if topic.names]
+    asked = any(_is_asked(topic.claim.plain, question) for topic in naming)
+    before = ""
+    if row or prior_claims.in_list:
+        before = prior_claims.lead_in if row or _says_something(prior_claims.lead_in) else ""
+    if needed and not before and (row or not prior_claims.in_list):
+        before = prior_claims.standing
+    if needed and not before and not asked:
+        before = question
+    if needed:
+        items = (topic.text for topic in prior_claims.topics if topic.text and not topic.names)
+        before = " ".join(filter(None, (before, *items)))
+    about = needed or (asked and not _is_named(naming[-1].claim.plain, claim.plain))
+    topic = " ".join(topic.text for topic in naming) if about else ""
+    return Context(shortened(before, _MAX_CONTEXT), shortened(topic, _MAX_TOPIC))
 
 
 def _after(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
     """The state after a claim."""
-    plain, end = claim.plain, claim.end
+    plain, standing = claim.plain, prior_claims.standing
+    prior_claims = replace(prior_claims, end=claim.end)
     if is_row(claim):
-        return replace(prior_claims, end=end)
-    prior_claims = replace(prior_claims, end=end)
-    if prior_claims.in_list:
-        return replace(prior_claims, head=prior_claims.head or plain)
-    if plain.endswith((":", "：")):
+        return prior_claims
+    if claim.opens:
+        topic = _Topic(claim, standing)
+        prior_claims = replace(prior_claims, topics=(*prior_claims.topics, topic)[-_MAX_TOPICS:])
+    if claim.level <= HEADING_LEVELS:
+        prior_claims = replace(prior_claims, lead_in="", in_list=False)
+    elif prior_claims.in_list:
+        return prior_claims
+    elif plain.endswith((":", "：")):
         introduced = needs_context(plain) or han_count(plain) in range(1, 12)
-        context = f"{prior_claims.standing} " if introduced else ""
+        context = f"{standing} " if introduced else ""
         prior_claims = replace(prior_claims, lead_in=shortened(f"{context}{plain}".strip(), _MAX_CONTEXT))
     if claim.checkable and not needs_context(plain):
         prior_claims = replace(prior_claims, standing=plain)
     return prior_claims
+
+
+@lru_cache(_CACHED)
+def _title(plain: str) -> str:
+    """The text of an item that is a title; empty where it is not."""
+    return _named(plain) if is_title(plain) else ""
+
+
+@lru_cache(_CACHED)
+def _named(plain: str) -> str:
+    """The text of a topic."""
+    plain = shortened(_ENUMERATOR.sub("", plain), _MAX_TOPIC)
+    if not _says_something(plain):
+        return ""
+    return plain if plain[-1] in _STOPS else f"{plain}{'：' if has_han(plain) else ':'}"
+
+
+@lru_cache(_CACHED)
+def _is_asked(name: str, question: str) -> bool:
+    """Whether a name stands in the question as one of several, or in capitals as a proper name: it takes the
+    question's place then."""
+    name = _ENUMERATOR.sub("", name).strip(_STOPS + " ")
+    edge = "" if has_han(name) else r"\b"
+    found = re.search(f"{edge}{re.escape(name)}{edge}", question, re.I) if name else None
+    if found is None:
+        return False
+    before, after = question[: found.start()], question[found.end() :]
+    listed = bool(_AND_BEFORE.search(before) or _AND_AFTER.match(after))
+    capitals = not any(word[0].islower() for word in _WORD.findall(found.group()) if len(word) > _SMALL)
+    return listed if has_han(name) else capitals and (listed or bool(before.strip()))
+
+
+def _is_named(name: str, text: str) -> bool:
+    """Whether a text has all words of a name."""
+    said = spoken([text])
+    return all(any(key in said for key in word.keys) for word in words(name) if word.content)
 
 
 def _says_something(lead_in: str) -> bool:

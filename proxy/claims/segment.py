@@ -12,7 +12,7 @@ from proxy.claims.checkable import is_checkable, is_title
 from proxy.text.inline import Token, tokens
 from proxy.text.markdown import Block, Span, blocks
 from proxy.text.sentences import sentence_spans
-from proxy.types import Claim
+from proxy.types import HEADING_LEVELS, Claim
 
 _STOPS = ".!?。！？；…:："
 _LONG_LINE = 60
@@ -106,7 +106,7 @@ class _Run:
         piece = bisect_right(self.offsets, index) - 1
         return self.pieces[piece].start + index - self.offsets[piece]
 
-    def claim(self, start: int, end: int, kind: str) -> Claim | None:
+    def claim(self, start: int, end: int, kind: str, level: int, *, opens: bool) -> Claim | None:
         """The claim of a sentence of the text, or None where it has no letter or digit."""
         left, right, closed = self.place(start, end)
         if right <= left or not self.says_something(left, right):
@@ -115,7 +115,7 @@ class _Run:
             end -= 1
         plain = " ".join(self.text[start:end].split())
         checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, kind)
-        return Claim(left, right, self.draft[left:right], plain, checkable)
+        return Claim(left, right, self.draft[left:right], plain, checkable, level=level, opens=opens)
 
     def place(self, start: int, end: int) -> tuple[int, int, int]:
         """Where in the draft the text `[start:end]` starts, where its claim ends, and its formatting."""
@@ -263,25 +263,38 @@ class _Run:
 
 def _sentences(draft: str, block: Block, markers: Sequence[Span], last: int) -> Iterator[Claim]:
     """The claims of a block. `last`: where the text of the whole draft ends."""
+    begun = False
     for run in _runs(draft, block, markers):
         if not any(token.kind == "text" for token in run.tokens):
             continue
         kind: str = block.kind
         if kind == "paragraph" and run.heads(last):
             kind = "heading"
-        elif kind == "heading" and not _has_sign(draft, block) and not is_title(run.text):
+        elif kind == "heading" and "#" not in _before(draft, block) and not is_title(run.text):
             kind = "paragraph"  # underlined, but a statement
+        level = _level(draft, block, kind)
         for sentence in _unbroken(run):
             for start, end in run.divided(*sentence):
-                claim = run.claim(start, end, kind)
+                opens = kind == "heading" or (kind == "item" and not begun)
+                claim = run.claim(start, end, kind, level, opens=opens)
                 if claim is not None:
                     yield claim
+                    begun = True
 
 
-def _has_sign(draft: str, block: Block) -> bool:
-    """Whether a heading has a `#` before it."""
+def _before(draft: str, block: Block) -> str:
+    """What stands before a block on its line: marks, and the space that indents it."""
     start = block.lines[0][0]
-    return "#" in draft[draft.rfind("\n", 0, start) + 1 : start]
+    return draft[draft.rfind("\n", 0, start) + 1 : start]
+
+
+def _level(draft: str, block: Block, kind: str) -> int:
+    """See `Claim`."""
+    if kind != "heading":
+        return HEADING_LEVELS + 1 + len(_before(draft, block).expandtabs(4))
+    if block.kind != "heading":
+        return HEADING_LEVELS
+    return _before(draft, block).count("#") or 1
 
 
 def _unbroken(run: _Run) -> Iterator[Span]:
@@ -302,6 +315,7 @@ class _Row:
 
     def __init__(self, draft: str, block: Block, markers: Sequence[Span]) -> None:
         self._draft = draft
+        self._block = block
         self._kind = block.kind
         self._runs: list[_Run] = []
         self.cells: dict[int, str] = {}
@@ -328,7 +342,8 @@ class _Row:
             start, end = places[0][0], places[-1][1]
             plain = self._plain({} if self._kind == "header" else headings)
             checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, self._kind)
-            yield Claim(start, end, self._draft[start:end], plain, checkable, row=True)
+            level = _level(self._draft, self._block, self._kind)
+            yield Claim(start, end, self._draft[start:end], plain, checkable, row=True, level=level)
 
     def _plain(self, headings: Mapping[int, str]) -> str:
         """The cells with their headings: `Paris, People: 2 million; Founded: 250 BC`."""

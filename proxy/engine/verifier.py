@@ -20,6 +20,7 @@ from proxy.text.words import Nearest, nearest
 from proxy.types import (
     Aggregation,
     Claim,
+    Context,
     Evidence,
     Extraction,
     Finding,
@@ -61,16 +62,16 @@ class _PreparedClaim:
     """A claim with the context that it needs, and the parts it was split into."""
 
     claim: Claim
-    context: str
+    context: Context
     extraction: Extraction
 
     @property
-    def parts(self) -> tuple[tuple[Claim, str], ...]:
+    def parts(self) -> tuple[tuple[Claim, Context], ...]:
         """The parts to check, each with its context. A part that needs context gets the first part too."""
         if not self.extraction.parts:
             return ((self.claim, self.context),)
         first, *others = self.extraction.parts
-        before = f"{self.context} {first.plain}".strip()
+        before = replace(self.context, before=f"{self.context.before} {first.plain}".strip())
         following = ((part, before if needs_context(part.plain) else self.context) for part in others)
         return ((first, self.context), *following)
 
@@ -80,7 +81,7 @@ class _RetrievedClaim:
     """A claim and the passages that it is checked against."""
 
     claim: Claim
-    context: str
+    context: Context
     evidence: tuple[Evidence, ...]
 
 
@@ -142,7 +143,7 @@ class Verifier:
         self, claims: Sequence[Claim], question: str, prior_claims: Sequence[Claim]
     ) -> list[_PreparedClaim]:
         """The claims to check, each with its context and its parts."""
-        context_of = contexts((*prior_claims, *claims), question)[len(prior_claims) :]
+        context_of = contexts(claims, question, prior_claims)
         checkable = [need for need in zip(claims, context_of, strict=True) if need[0].checkable]
         wanted = checkable[: max(0, self.max_claims - sum(claim.checkable for claim in prior_claims))]
         parts: Sequence[Extraction] = [_WHOLE] * len(wanted)

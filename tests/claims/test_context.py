@@ -4,14 +4,21 @@ import pytest
 
 from proxy.claims.context import contexts, needs_context, query
 from proxy.claims.segment import segment
+from proxy.types import Context
 from tests.drafts import real_replies
 
 TOLKIEN = "J. R. R. Tolkien wrote The Hobbit."
 
 
-def context_of(draft: str, question: str = "What?") -> dict[str, str]:
+def read(draft: str, question: str = "What?") -> dict[str, Context]:
     found = segment(draft)
     return dict(zip((claim.plain for claim in found), contexts(found, question), strict=True))
+
+
+def context_of(draft: str, question: str = "What?") -> dict[str, str]:
+    return {
+        plain: " ".join(filter(None, (it.before, it.topic))) for plain, it in read(draft, question).items()
+    }
 
 
 def test_a_claim_that_stands_alone_needs_nothing() -> None:
@@ -63,6 +70,80 @@ def test_a_short_answer_is_read_with_the_question(answer: str) -> None:
     assert context_of(answer, "How tall is it?") == {answer: "How tall is it?"}
 
 
+COMPARED = "Compare the Alden Bridge and the Borley Bridge."
+SECTION = (
+    "{}\n\n- Length: 412 metres\n- It is old.\n- Ada Brook designed it.\n- The Alden Bridge is long.\n\nNew."
+)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["## Alden Bridge", "**Alden Bridge**", "**Alden Bridge:**", "### 1. Alden Bridge", "Alden Bridge\n==="],
+)
+def test_what_stands_under_a_heading_is_read_with_it(heading: str) -> None:
+    found = read(SECTION.format(heading), "Which bridges are old?")
+    for plain in ("Length: 412 metres", "It is old."):
+        assert found[plain] == Context("Which bridges are old?", "Alden Bridge:")
+    assert found["Ada Brook designed it."] == found["The Alden Bridge is long."] == Context()
+
+
+@pytest.mark.parametrize(
+    "question", [COMPARED, "Alden Bridge or Borley Bridge?", "How old is the Alden Bridge?"]
+)
+def test_a_heading_that_the_question_names_takes_its_place(question: str) -> None:
+    found = read(SECTION.format("## Alden Bridge"), question)
+    for plain in ("Length: 412 metres", "It is old.", "Ada Brook designed it."):
+        assert found[plain] == Context("", "Alden Bridge:")
+    assert found["The Alden Bridge is long."] == Context()
+
+
+def test_a_heading_that_the_question_has_as_a_word_does_not() -> None:
+    found = read("## Length\n\n- 412 metres", "What is the length of the Alden Bridge?")
+    assert found["412 metres"] == Context("What is the length of the Alden Bridge?", "Length:")
+    assert read("## 人口\n\n- 2100万", "北京的人口是多少？")["2100万"] == Context(
+        "北京的人口是多少？", "人口："
+    )
+    assert read("## 北京\n\n- 2100万", "比较北京和上海的人口。")["2100万"] == Context("", "北京：")
+
+
+def test_items_are_read_with_the_item_that_they_stand_under() -> None:
+    draft = (
+        "1. **Alden Bridge**\n   - Length: 412 metres\n\n     It is old.\n   - Opened: 1931\n"
+        "2. **Borley Bridge**\n   - Length: 887 metres\n\nAges: 9"
+    )
+    found = read(draft, COMPARED)
+    assert found["Length: 412 metres"] == found["Opened: 1931"] == Context("", "Alden Bridge:")
+    assert found["It is old."] == Context("Length: 412 metres:", "Alden Bridge:")
+    assert found["Length: 887 metres"] == Context("", "Borley Bridge:")
+    assert found["Ages: 9"].topic == ""
+
+
+def test_a_section_hides_what_was_said_in_the_one_before() -> None:
+    lewis, milne = (
+        "## Lewis\n\nNarnia is a country.",
+        "## Milne\n\nHe was born in 1882.\n\n### Works\n\n- Pooh",
+    )
+    draft = f"{TOLKIEN}\n\n{lewis}\n\n{milne}"
+    found = read(draft, "Who wrote for children?")
+    assert found["He was born in 1882."] == Context(TOLKIEN, "Milne:")
+    assert found["Pooh"].topic == "Milne: Works:"
+
+
+def test_a_heading_that_names_nothing_is_no_topic() -> None:
+    assert read("## Summary\n\n- Paris", "Cities?")["Paris"] == Context("Cities?")
+
+
+def test_rows_are_read_with_the_heading_above_their_table() -> None:
+    found = read("## Alden Bridge\n\n| Property | Value |\n|-|-|\n| Length | 412 m |", COMPARED)
+    assert found["Length: 412 m"] == Context("", "Alden Bridge:")
+
+
+def test_topics_are_bounded() -> None:
+    draft = "".join(f"{'  ' * n}- {'Name ' * 50}{n}\n" for n in range(40)) + f"{'  ' * 40}- Last"
+    *_, last = read(draft).values()
+    assert len(last.topic) <= 120
+
+
 TABLE = "| City | People |\n|---|---|\n| Paris | 2 million |\n| Rome | 3 million |"
 
 
@@ -91,7 +172,8 @@ def test_contexts_and_queries_are_bounded_in_whole_words() -> None:
     found = segment("It is " + "very " * 2000 + "big.")
     (context,) = contexts(found[:1], "word " * 1000)
     asked = query(found[0], context)
-    assert context == ("word " * 60).strip()
+    assert context.before == ("word " * 60).strip()
+    assert context.topic == ""
     assert len(asked) <= 2000
     assert asked.startswith("word word")
     assert asked.endswith("very")

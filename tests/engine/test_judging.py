@@ -11,6 +11,7 @@ from proxy.types import (
     PAGE_BREAK,
     Attempt,
     Claim,
+    Context,
     Draft,
     Evidence,
     Finding,
@@ -124,13 +125,15 @@ def test_joined_passages_that_do_not_carry_it_change_nothing_but_the_cost() -> N
 
 
 def test_joined_evidence_holds_every_passage() -> None:
-    asked = Pair.of(CLAIM, [evidence("a"), evidence("b")], "before", "why?")
+    asked = Pair.of(CLAIM, [evidence("a"), evidence("b")], Context("before", "Old:"), "why?")
     assert (asked.context, asked.question) == ("before", "why?")
+    assert (asked.claim, asked.statement) == ("A is.", "Old: A is.")
     assert [(one.title, one.evidence) for one in asked.alone()] == [
         ("Title a", "Text a."),
         ("Title b", "Text b."),
     ]
-    assert asked.joined() == Pair("A is.", f"Title a\nText a.{PAGE_BREAK}Title b\nText b.", "before", "why?")
+    joined = f"Title a\nText a.{PAGE_BREAK}Title b\nText b."
+    assert asked.joined() == Pair("A is.", joined, "before", "why?", topic="Old:")
 
 
 @pytest.mark.parametrize(

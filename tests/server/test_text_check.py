@@ -147,3 +147,39 @@ def test_values_in_code_and_lists_in_brackets_are_checked(base_url: str) -> None
         "The shape of the output is [7, 9].": False,
     }
     assert "| Server port | `9090`[1] |" in checked["content"]
+
+
+BRIDGES = {
+    "Alden Bridge": ("Length: 412 metres", "Opened: 1931", "Architect: Ada Brook"),
+    "Borley Bridge": ("Length: 887 metres", "Opened: 1957", "Architect: Karl Stein"),
+}
+BRIDGE_DOCUMENTS = [
+    {
+        "title": name,
+        "text": f"The {name} has a length of {length[8:]}. It was opened in {opened[8:]}. Its architect was "
+        f"{architect[11:]}.",
+    }
+    for name, (length, opened, architect) in BRIDGES.items()
+]
+
+
+@pytest.mark.parametrize("form", ["## {}\n\n- {}\n- {}\n- {}\n", "1. **{}**\n   - {}\n   - {}\n   - {}\n"])
+@pytest.mark.parametrize(
+    "question", ["Compare the Alden Bridge and the Borley Bridge.", "Which bridges are there?"]
+)
+def test_what_stands_under_a_name_is_said_of_that_name(base_url: str, form: str, question: str) -> None:
+    """Facts of one bridge under the name of the other are not borne out."""
+    names, options = tuple(BRIDGES), {"evidence": "request"}
+    for order in (names, names[::-1]):
+        sections = (form.format(name, *BRIDGES[facts]) for name, facts in zip(names, order, strict=True))
+        checked = post(
+            base_url,
+            "check",
+            text="\n".join(sections),
+            question=question,
+            documents=BRIDGE_DOCUMENTS,
+            vouch=options,
+        )
+        facts = [claim for claim in checked["verification"]["claims"] if ":" in claim["text"]]
+        held = [claim["verdict"] == "supported" for claim in facts]
+        assert held == [order == names] * 6, [claim["verdict"] for claim in facts]

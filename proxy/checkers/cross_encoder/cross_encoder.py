@@ -153,7 +153,7 @@ class Reader:
         Raises:
             ValueError: there is no room for evidence beside the claim.
         """
-        claim = self._tokens(pair.claim, add_special_tokens=False)["input_ids"]
+        claim = self._tokens(pair.statement, add_special_tokens=False)["input_ids"]
         if not claim:
             return []
         room = self.max_tokens - len(claim) - self.tokenizer.num_special_tokens_to_add(pair=True)
@@ -162,7 +162,7 @@ class Reader:
         head = _head(pair)
         cut = self._tokens(
             head + pair.evidence,
-            pair.claim,
+            pair.statement,
             truncation="only_first",
             max_length=self.max_tokens,
             stride=min(self.overlap, room // 2),

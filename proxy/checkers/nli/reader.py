@@ -97,11 +97,11 @@ class Reader:
 
         Several passages are read in one window, each under its title. Raises `ClaimTooLongError`.
         """
-        pieces = self._pieces(pair.claim)
+        pieces = self._pieces(pair.statement)
         pages = [page for page in (Page(pair.evidence, pair.title), *pair.others) if page.text.strip()]
         if not pieces or not pages:
             return []
-        keys = _keys(pair.claim)
+        keys = _keys(pair.statement)
         context = tuple(self._encode(pair.context).ids[-_CONTEXT_TOKENS:]) if pair.context else ()
         evidence = list(self._evidence(pages, keys))
         return [

@@ -55,12 +55,12 @@ class Reader:
         if not pair.evidence.strip():
             return []
         head = _head(pair)
-        room = self.max_tokens - _SLACK - len(self._encoded(head, pair.claim)["input_ids"])
+        room = self.max_tokens - _SLACK - len(self._encoded(head, pair.statement)["input_ids"])
         if room < LEAST_ROOM:
             raise ValueError(f"the claim leaves no room for evidence in {self.max_tokens} tokens")
         evidence = self._tokens(pair.evidence, return_offsets_mapping=True)
         ids, offsets = evidence["input_ids"], evidence["offset_mapping"]
-        claim = self._tokens(pair.claim)["input_ids"]
+        claim = self._tokens(pair.statement)["input_ids"]
         bounds = windows(len(ids), room)
         kept = nearest({n: ids[first:last] for n, (first, last) in enumerate(bounds)}, claim, most)
         return [self._window(pair, head, offsets, *bounds[n]) for n in kept]
@@ -70,7 +70,7 @@ class Reader:
     ) -> ClaimWindow:
         """The window of the evidence's tokens from `first` to `last`, or a few less if they do not fit."""
         span = offsets[first][0], offsets[last - 1][1]
-        encoded = self._encoded(head + pair.evidence[slice(*span)], pair.claim)
+        encoded = self._encoded(head + pair.evidence[slice(*span)], pair.statement)
         excess = len(encoded["input_ids"]) - self.max_tokens
         if excess <= 0:
             return ClaimWindow(dict(encoded), span, self._claim(encoded))
