@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { verdictOf } from "./answer.js";
-import { byId, el, find, link, marked, opens } from "./dom.js";
+import { byId, el, find, findAll, kept, link, marked, opens } from "./dom.js";
 import { onLanguage, reasonIn, t } from "./texts.js";
 
 let opener = null;
@@ -146,6 +146,8 @@ async function surround(id, button) {
 
 const GAP = " … ";
 
+/** A link may come from anybody, with a quote of any number of pieces. */
+const MOST_QUOTES = 100;
 /** A reference with what these claims cite of it as its quote, in the order of its text. */
 export function quotedBy(claims, reference) {
   const own = claims.flatMap((claim) => claim.evidence ?? []).filter(({ n }) => n === reference.n);
@@ -164,14 +166,7 @@ export function quotedBy(claims, reference) {
 
 /** The spans of the quote in the passage; the quotes of several passages are joined. */
 export function quotesIn({ text, quote = "" }) {
-  const whole = find(text, quote);
-  if (whole) return [whole];
-  const spans = [];
-  for (const part of quote.split(GAP)) {
-    const span = find(text, part, spans.at(-1)?.[1] ?? 0);
-    if (span) spans.push(span);
-  }
-  return spans;
+  return findAll(text, text.includes(quote) ? [quote] : quote.split(GAP, MOST_QUOTES));
 }
 
 /** A piece of the quote, with the words that say what the claim says underlined. */
