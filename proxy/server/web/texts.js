@@ -22,6 +22,8 @@ const TEXTS = {
   checkedSoFar: ["{n} statements checked", "已核查 {n} 句"],
   took: ["Done in {seconds} s", "用时 {seconds} 秒"],
   stopped: ["Stopped", "已停止"],
+  noText: ["The model sent no text.", "模型没有返回文本。"],
+  endedEarly: ["The model ended its reply early: {why}.", "模型提前结束了回复：{why}。"],
   broken: ["The connection broke off.", "连接中断。"],
   unreachable: ["The server can't be reached.", "无法连接服务器。"],
   textToCheck: ["Text to check", "要核查的文本"],
