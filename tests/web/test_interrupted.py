@@ -178,3 +178,30 @@ def test_the_page_works_where_the_operator_lets_nobody_choose_how_replies_look(
         page.locator("#check-send").click()
         expect(page.locator("#checked .claim.supported")).to_have_text(TRUE)
         page.goto("about:blank")
+
+
+def test_a_reply_that_was_not_checked_in_time_says_so_in_the_language_of_the_page(
+    page: Page, session_upstream: Upstream, upstream: Upstream, corpus: Library
+) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: TRUE
+    with serving(settings_for(session_upstream.url, verification={"deadline": 0.001}), corpus) as url:
+        page.goto(home(url))
+        turn = ask(page, QUESTION)
+        expect(turn.get_by_role("alert")).to_have_text("the deadline passed")
+        page.get_by_role("button", name="中文").click()
+        expect(turn.get_by_role("alert")).to_have_text("核查超时")
+        turn.locator("button.sign").click()
+        expect(page.locator("#panel .failure .sentence")).to_have_text("核查超时")
+        page.goto("about:blank")
+
+
+def test_statements_that_were_left_out_are_counted(page: Page, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: UNKNOWN
+    page.goto(home(base_url))
+    ready(page)
+    page.locator("#preset").select_option("strict")
+    expect(ask(page, QUESTION).locator(".counts")).to_have_text("↻ 1 left out")

@@ -34,8 +34,7 @@ export function readAnswer({ content = "", references = [], verification = {} },
     between(claim.start);
     before(claim.start);
     const failure = ["contradicted", "unsupported"].includes(claim.verdict) ? failures.shift() : undefined;
-    const unverified = claim.verdict === "unverified" && verification.error;
-    const reason = claim.reason || unverified;
+    const reason = (final && claim.verdict === "unverified" && verification.error) || claim.reason;
     const why = claim.failure ?? failure ?? (reason ? { reason } : null);
     parts.push({ kind: "claim", index, text: slice(claim.start, claim.end), claim, failure: why });
     position = claim.end;
@@ -171,5 +170,6 @@ export function counts(verification) {
     .map((verdict) => [verdict, claims.filter((claim) => claim.verdict === verdict).length])
     .filter(([verdict, count]) => count && verdict !== "not_checkable")
     .map(([verdict, count]) => `${SIGNS[verdict]} ${count} ${verdictOf(verdict)}`);
+  if (verification.dropped?.length) told.push(t("leftOutCount", { n: verification.dropped.length }));
   return told.length ? told.join(" · ") : t("nothing");
 }

@@ -5,7 +5,7 @@ import { byId, el } from "./dom.js";
 import { drawReferences, openings } from "./panel.js";
 import { answerIn, linkTo } from "./permalink.js";
 import { reportButton } from "./report.js";
-import { onLanguage, t } from "./texts.js";
+import { onLanguage, reasonIn, t } from "./texts.js";
 import { drawTimeline } from "./timeline.js";
 
 /** Fills the foot of an answer that is complete, and puts its time line below both. */
@@ -22,7 +22,7 @@ export function finish(foot, title, view) {
     }
     foot.replaceChildren(
       el("p", { class: "counts" }, counts(model.verification)),
-      ...(model.verification.error ? [el("p", { class: "error", role: "alert" }, model.verification.error)] : []),
+      ...(model.verification.error ? [el("p", { class: "error", role: "alert" }, reasonIn(model.verification.error))] : []),
       drawReferences(model),
       el("p", { class: "keep" }, reportButton(() => ({ title, model })), linkButton(title, model)),
     );

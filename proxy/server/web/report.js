@@ -3,7 +3,7 @@
 import { counts, drawPart } from "./answer.js";
 import { el } from "./dom.js";
 import { drawFailure, drawPassage, quotedBy } from "./panel.js";
-import { language, t } from "./texts.js";
+import { language, reasonIn, t } from "./texts.js";
 import { drawTimeline } from "./timeline.js";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -40,7 +40,7 @@ function page(title, model) {
     el("h1", {}, title || t("report")),
     el("p", { class: "hint" }, t("made", { date: today() })),
     el("p", {}, counts(model.verification)),
-    model.verification.error ? el("p", {}, model.verification.error) : null,
+    model.verification.error ? el("p", {}, reasonIn(model.verification.error)) : null,
     el("div", { class: "answer" }, model.parts.map((part) => drawPart(part, model, null))),
     failed.length ? el("h2", {}, t("failures")) : null,
     failed.map((part) =>

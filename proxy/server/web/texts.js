@@ -65,6 +65,7 @@ const TEXTS = {
   supporting: ["Documents that would support it", "可支持此句的文档"],
   before: ["Was written first, and corrected", "原文，已更正"],
   leftOut: ["Was written first, and left out", "原文，已略去"],
+  leftOutCount: ["↻ {n} left out", "↻ {n} 已略去"],
   supported: ["supported", "有依据"],
   contradicted: ["contradicted", "与资料矛盾"],
   unsupported: ["unsupported", "无依据"],
@@ -128,6 +129,9 @@ const REASONS = [
   [/^the evidence has another number than (.+)$/, "资料中的数字不是 $1"],
   [/^there is no evidence$/, "没有相关资料"],
   [/^the claim has no words to check$/, "此句没有可核查的词语"],
+  [/^no passage was found$/, "没有找到相关段落"],
+  [/^it was not checked$/, "未核查"],
+  [/^the deadline passed$/, "核查超时"],
   [/^the checker's model failed$/, "核查模型出错"],
   [/^no citation$/, "没有引用"],
 ];
@@ -135,8 +139,8 @@ const REASONS = [
 /** What a checker gives as its reason, in the page's language. */
 export function reasonIn(reason) {
   if (language() !== "zh") return reason;
-  const [pattern, said] = REASONS.find(([known]) => known.test(reason)) ?? [reason, reason];
-  return reason.replace(pattern, said);
+  const known = REASONS.find(([pattern]) => pattern.test(reason));
+  return known ? reason.replace(...known) : reason;
 }
 
 export const language = () => LANGUAGES[current];
