@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from tests.web.browsing import Held, ask, begin, home, ready
 from tests.web.test_page import PACK
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -205,3 +205,33 @@ def test_statements_that_were_left_out_are_counted(page: Page, base_url: str, up
     ready(page)
     page.locator("#preset").select_option("strict")
     expect(ask(page, QUESTION).locator(".counts")).to_have_text("↻ 1 left out")
+
+
+def through(public: str, real: str) -> Callable[[Route], None]:
+    """Sends requests on as a reverse proxy does that keeps `Origin` and changes `Host`."""
+
+    def send(route: Route) -> None:
+        route.fulfill(response=route.fetch(url=route.request.url.replace(public, real)))
+
+    return send
+
+
+def test_behind_a_proxy_that_changes_the_host_the_page_works_or_says_what_to_set(
+    page: Page, session_upstream: Upstream, upstream: Upstream, corpus: Library
+) -> None:
+    from playwright.sync_api import expect
+
+    upstream.answer = lambda _body: TRUE
+    public = "http://vouch.localhost"
+    for server in ({}, {"public_url": public}):
+        with serving(settings_for(session_upstream.url, server=server), corpus) as url:
+            page.route(f"{public}/**", through(public, home(url).rstrip("/")))
+            page.goto(f"{public}/")
+            turn = begin(page, QUESTION)
+            if server:
+                expect(turn.locator(".claim.supported")).to_have_text(TRUE)
+            else:
+                expect(turn.get_by_role("alert")).to_contain_text("server.cors_origins")
+            ready(page)
+            page.goto("about:blank")
+            page.unroute(f"{public}/**")
