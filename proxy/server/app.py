@@ -124,7 +124,7 @@ def create_app(
         middleware=[
             Middleware(Mounted),
             Middleware(RequestId, metrics=metrics, tracer=tracer),
-            *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=origins)]),
+            *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=_own(server))]),
             *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),
             Middleware(_InternalErrors),
             Middleware(
@@ -194,6 +194,13 @@ def _names(server: Server) -> list[str]:
         return ["*"]
     public = urlsplit(server.public_url or "").hostname
     return [*server.hosts, server.host, *([public] if public else [])]
+
+
+def _own(server: Server) -> list[str]:
+    """The origins whose pages may ask a server without keys. Its public address is one: a proxy on the way
+    may hide it from the `Host`."""
+    public = urlsplit(server.public_url or "")
+    return [*server.cors_origins, *([f"{public.scheme}://{public.netloc}"] if public.netloc else [])]
 
 
 class _InternalErrors:

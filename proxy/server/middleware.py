@@ -193,7 +193,7 @@ class LocalOnly:
 
     Refused are a `Host` that is neither an address nor among `hosts` (a website whose name leads here: DNS
     rebinding), and an `Origin` that is neither this server nor among `origins` (a page that sends requests to
-    it). Programs send no origin.
+    it). Programs send no origin; browsers send it for the page's own scripts, which hold nothing.
     """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str], origins: Sequence[str]) -> None:
@@ -202,14 +202,14 @@ class LocalOnly:
         self.origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else ""
+        refusal = self._refusal(Headers(scope=scope), scope["path"]) if scope["type"] == "http" else ""
         if not refusal:
             await self.app(scope, receive, send)
             return
         error = ForbiddenError(refusal)
         await JSONResponse(error_object(error), error.status)(scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> str:
+    def _refusal(self, headers: Headers, path: str) -> str:
         host, origin = headers.get("host", ""), headers.get("origin")
         name = urlsplit(f"//{host}").hostname or "" if _HOST.fullmatch(host) else ""
         if host and "*" not in self.hosts and name not in self.hosts and not _is_address(name):
@@ -217,7 +217,7 @@ class LocalOnly:
                 f"The host {host[:200]!r} is not served: this server has no API keys, and so answers to its "
                 "own names only. Add the name to server.hosts, or set server.api_keys."
             )
-        own = origin is not None and origin.partition("://")[2] == host
+        own = path.startswith("/web/") or (origin is not None and origin.partition("://")[2] == host)
         if origin is not None and not own and not self.origins & {origin, "*"}:
             return (
                 f"The origin {origin[:200]!r} may not ask this server: it has no API keys. Add the origin to "

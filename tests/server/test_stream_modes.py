@@ -119,6 +119,9 @@ def test_a_stream_may_tell_the_verdicts_with_the_sentences(base_url: str, upstre
     content = "".join(pieces(chunks))
     told = [claim for chunk in chunks for claim in chunk.get("progress", {}).get("claims", [])]
     assert told == finish(chunks)["verification"]["claims"]
+    cited = [each for chunk in chunks for each in chunk.get("progress", {}).get("references", [])]
+    references = finish(chunks)["references"]
+    assert [(each["n"], each["id"]) for each in cited] == [(each["n"], each["id"]) for each in references]
     assert [content[claim["start"] : claim["end"]] for claim in told] == [claim["text"] for claim in told]
     assert sum("progress" in chunk for chunk in chunks) > 1
 

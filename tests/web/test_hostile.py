@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,12 +15,16 @@ from proxy.cli.compose import Library, load_library
 from proxy.config.settings import Settings
 from tests.scripted_upstream import Upstream
 from tests.serving import serving, settings_for
-from tests.web.browsing import ask
+from tests.web.browsing import ask, home
+from tests.web.test_page import PACK
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.timeout(400)
+
+MOST_SECONDS = 4
+"""How long a link may take to be shown. What held up the browser took half a minute."""
 
 ATTACKS = [
     "<script>window.pwned = 1</script>",
@@ -126,6 +131,47 @@ def test_nothing_of_a_hostile_corpus_or_reply_is_executed(
     expect(page.locator("h1")).to_have_text(ATTACKS[1])
     assert page.evaluate("window.pwned") is None
     assert page.locator("script, img, svg, iframe").count() == page.locator("details.timeline svg").count()
+
+
+SLOW: dict[str, Any] = {
+    "a ruler": {"content": "x\n|" + "-" * 100_000 + "x"},
+    "lines": {"content": "\n" * 90_000},
+    "quotes": {
+        "content": "Hi.",
+        "references": [{"n": 1, "title": "t", "text": "b" * 60_000, "quote": " … ".join(["b"] * 30_000)}],
+        "verification": {"claims": [{"start": 0, "end": 3, "verdict": "supported", "references": [1]}]},
+    },
+    "words": {
+        "content": "b" * 150_000,
+        "verification": {
+            "claims": [
+                {
+                    "start": 0,
+                    "end": 150_000,
+                    "verdict": "unsupported",
+                    "failure": {"missing": ["a"] * 1000},
+                }
+            ]
+        },
+    },
+}
+"""What a link of a few hundred characters may hold."""
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_short_link_does_not_hold_up_the_browser(page: Page, base_url: str, name: str) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(home(base_url) + "#check")
+    packed = page.evaluate(PACK, json.dumps(SLOW[name]))
+    assert len(packed) < 2000
+    begun = time.monotonic()
+    page.evaluate("fragment => { location.hash = fragment }", f"#answer=1.{packed}")
+    expect(page.locator("#shared-answer").locator("button.report, [role=alert]").first).to_be_visible()
+    for cite in page.locator("#shared-answer button.cite").all():
+        cite.click()
+    page.evaluate("document.body.offsetHeight")
+    assert time.monotonic() - begun < MOST_SECONDS
 
 
 def test_a_hostile_passage_has_a_harmless_page(page: Page, hostile_url: str, upstream: Upstream) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.scripted_upstream import Upstream
-from tests.server.facts import FALSE, TRUE, UNKNOWN
+from tests.server.facts import FALSE, TRUE, TRUE_TOO, UNKNOWN
 from tests.web.browsing import Held, home, ready
 
 if TYPE_CHECKING:
@@ -105,6 +105,31 @@ def test_the_keyboard_is_enough(page: Page, base_url: str, upstream: Upstream, t
     expect(panel.locator("blockquote")).to_contain_text("330 metres")
     page.keyboard.press("Escape")
     expect(hit).to_be_focused()
+
+
+def test_the_focus_stays_when_the_answer_is_complete(page: Page, base_url: str, upstream: Upstream) -> None:
+    from playwright.sync_api import expect
+
+    held = Held(f"{TRUE} {UNKNOWN} {TRUE_TOO}")
+    held.release = threading.Event()
+    upstream.answer = lambda _body: held
+    page.goto(home(base_url))
+    ready(page)
+    cite = page.locator(".answer button.cite").first
+    try:
+        page.keyboard.type(QUESTION)
+        page.keyboard.press("Enter")
+        step_to(page, cite, "Shift+Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel mark")).to_contain_text("330 metres")
+    finally:
+        held.release.set()
+    expect(page.locator(".turn button.report")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(cite).to_be_focused()
+    page.locator("#language").evaluate("button => button.click()")
+    expect(page.locator("#send")).to_have_text("提问")
+    expect(cite).to_be_focused()
 
 
 def test_who_stops_an_answer_can_ask_the_next(page: Page, base_url: str, upstream: Upstream) -> None:

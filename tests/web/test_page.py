@@ -231,6 +231,7 @@ def test_a_text_is_checked_with_documents_or_with_its_own_citations(page: Page, 
         result.get_by_role("button", name="Source 1: Locks").click()
         expect(page.locator("#panel")).to_contain_text(claim)
         page.keyboard.press("Escape")
+        assert (result.locator(".answer").text_content() or "").count("[1]") == 1
 
 
 def test_a_search_shows_which_half_found_a_passage(page: Page, base_url: str) -> None:
@@ -278,13 +279,27 @@ def test_a_key_is_asked_for_and_kept_in_memory_only(
         page.goto(home(url))
         asked = page.get_by_label("This server asks for an API key")
         expect(asked).to_be_visible()
-        asked.fill("wrong")
-        page.get_by_role("button", name="Use it").click()
-        expect(page.locator("#ask-status")).to_have_text("The key is missing or wrong.")
-        expect(asked).to_be_visible()
+        for wrong in ("wrong", "sk-page\u200b"):
+            asked.fill(wrong)
+            page.get_by_role("button", name="Use it").click()
+            expect(page.locator("#ask-status")).to_have_text("The key is missing or wrong.")
+            expect(asked).to_be_visible()
         asked.fill("sk-page")
         page.get_by_role("button", name="Use it").click()
         expect(asked).to_be_hidden()
+        page.locator("#model").select_option("test-stubborn")
+        expired = {"error": {"message": "The key has expired."}}
+        page.route("**/v1/chat/completions", lambda route: route.fulfill(status=401, json=expired))
+        page.locator("#question").fill(QUESTION)
+        page.keyboard.press("Enter")
+        expect(asked).to_be_visible()
+        expect(page.locator("#question")).to_have_value(QUESTION)
+        page.unroute("**/v1/chat/completions")
+        asked.fill("sk-page")
+        with page.expect_response("**/v1/models"):
+            page.keyboard.press("Enter")
+        expect(page.locator("#ask-status")).to_be_empty()
+        expect(page.locator("#model")).to_have_value("test-stubborn")
         expect(ask(page, QUESTION).locator(".claim.supported")).to_have_text(TRUE)
         kept = "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])"
         assert "sk-page" not in page.evaluate(kept)

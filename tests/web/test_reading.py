@@ -30,6 +30,8 @@ RICH = f"""## Facts
 print("| {"long" * 20} |")
 ```
 
+```run(1)```
+
 The *iron frame* of the Eiffel Tower weighs about `7,300` tonnes. 2*3*4 *zebras* danced. {UNKNOWN}
 """
 WIDER = """() => [...document.querySelectorAll("body *")].filter(element => {
@@ -70,6 +72,7 @@ def test_markdown_is_shown_as_it_is_read(page: Page, base_url: str, upstream: Up
     expect(answer.locator("strong").filter(has_text="Facts")).to_have_text("Facts")
     expect(answer.locator("strong").filter(has_text="Height")).to_have_text("Height:")
     expect(answer.locator("code.fenced")).to_have_text(f'# a - b\nprint("| {"long" * 20} |")')
+    expect(answer.locator("code").filter(has_text="run(1)")).to_have_text("run(1)")
     expect(answer.locator("em").first).to_have_text("iron frame")
     expect(answer.locator("code").filter(has_text="7,300")).to_have_text("7,300")
     expect(answer).to_contain_text("2*3*4 zebras danced")

@@ -79,8 +79,9 @@ class ChatSerializer:
         match stream_event:
             case TextEvent(index, text, claims, references):
                 self._sent[index] = self._sent.get(index, 0) + len(text)
-                yield from self._sources(index, [reference_object(each) for each in references])
-                yield self.chunks.piece(index, text, [claim_object(located) for located in claims])
+                cited = [reference_object(each) for each in references]
+                yield from self._sources(index, cited)
+                yield self.chunks.piece(index, text, [claim_object(located) for located in claims], cited)
             case FieldsEvent(index, fields):
                 self._sent.setdefault(index, 0)
                 yield self.chunks.fields(index, fields)
@@ -177,9 +178,12 @@ class Chunks:
         """A chunk with an empty delta and the number of claims checked so far."""
         return {**self._chunk(index, {}), "progress": {"checked": claims}}
 
-    def piece(self, index: int, content: str, claims: Sequence[Json] = ()) -> Json:
-        """A piece of the content, with the verdicts on the claims that end in it where they are told."""
-        told = {"progress": {"claims": list(claims)}} if claims else {}
+    def piece(
+        self, index: int, content: str, claims: Sequence[Json] = (), cited: Sequence[Json] = ()
+    ) -> Json:
+        """A piece of the content. Where progress is told, with the verdicts on the claims that end in it and
+        the references that it is the first to cite."""
+        told = {"progress": {"claims": list(claims), "references": list(cited)}} if claims else {}
         return {**self._chunk(index, {"content": content}), **told}
 
     def fields(self, index: int, fields: Json) -> Json:

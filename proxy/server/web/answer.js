@@ -1,6 +1,6 @@
 // Reads an answer of the server into parts (text, claims, what was there before) and draws them.
 
-import { el, find, marked } from "./dom.js";
+import { el, find, kept, marked } from "./dom.js";
 import { blocks, claimText, placed } from "./markdown.js";
 import { onLanguage, t } from "./texts.js";
 
@@ -15,6 +15,7 @@ export function readAnswer({ content = "", references = [], verification = {} },
   const points = Array.from(content);
   const slice = (start, end) => points.slice(start, end).join("");
   const cited = new Map(references.map((reference) => [reference.n, reference]));
+  const markers = new Map(references.flatMap((reference) => reference.spans));
   const failures = failuresOf(verification);
   const corrections = correctionsOf(verification).filter(({ text, at, end }) => slice(at, end).trim() !== text.trim());
   const parts = [];
@@ -33,12 +34,15 @@ export function readAnswer({ content = "", references = [], verification = {} },
     between(claim.start);
     before(claim.start);
     const failure = ["contradicted", "unsupported"].includes(claim.verdict) ? failures.shift() : undefined;
-    const why = claim.failure ?? failure ?? (claim.verdict === "unverified" ? { reason: verification.error } : null);
+    const reason = (final && claim.verdict === "unverified" && verification.error) || claim.reason;
+    const why = claim.failure ?? failure ?? (reason ? { reason } : null);
     parts.push({ kind: "claim", index, text: slice(claim.start, claim.end), claim, failure: why });
     position = claim.end;
     for (const n of claim.references ?? []) {
-      const end = position + `[${n}]`.length;
-      if (slice(position, end) === `[${n}]` && (!final || isMarker(cited.get(n), position, end))) position = end;
+      const bracketed = position + `[${n}]`.length;
+      const untold = !final || !cited.get(n)?.spans.length; // where the markers of this reference stand
+      const end = markers.get(position) ?? (untold && slice(position, bracketed) === `[${n}]` ? bracketed : 0);
+      position = Math.max(position, end);
     }
   });
   before(position);
@@ -46,10 +50,6 @@ export function readAnswer({ content = "", references = [], verification = {} },
   before(Infinity);
   const said = parts.filter((part) => part.kind !== "correction");
   return { content, parts: placed(parts), references, cited, verification, draft: said.map((part) => part.text).join("") };
-}
-
-function isMarker(reference, start, end) {
-  return Boolean(reference) && reference.spans.some(([first, last]) => first === start && last === end);
 }
 
 /** The failed claims of the answer itself, in its order. */
@@ -92,11 +92,15 @@ export class AnswerView {
 
   show(model, anew = false) {
     this.model = model;
-    const keys = model.parts.map((part) => JSON.stringify([part, model.references.length]));
+    const title = (n) => model.cited.get(n)?.title;
+    const keys = model.parts.map((part) => JSON.stringify([part, part.claim?.references?.map(title)]));
     let same = 0;
     while (!anew && same < keys.length && keys[same] === this.keys[same]) same += 1;
+    const focused = document.activeElement;
+    const again = kept(focused);
     while (this.element.children.length > same) this.element.lastElementChild.remove();
     for (const part of model.parts.slice(same)) this.element.append(drawPart(part, model, this.on));
+    if (!focused.isConnected) again()?.focus();
     this.keys = keys;
   }
 }
@@ -166,5 +170,6 @@ export function counts(verification) {
     .map((verdict) => [verdict, claims.filter((claim) => claim.verdict === verdict).length])
     .filter(([verdict, count]) => count && verdict !== "not_checkable")
     .map(([verdict, count]) => `${SIGNS[verdict]} ${count} ${verdictOf(verdict)}`);
+  if (verification.dropped?.length) told.push(t("leftOutCount", { n: verification.dropped.length }));
   return told.length ? told.join(" · ") : t("nothing");
 }

@@ -1,5 +1,7 @@
 // Talks to the server that the page came from. The key stays in this module's memory.
 
+import { t } from "./texts.js";
+
 let key = "";
 let needed = () => {};
 
@@ -19,21 +21,42 @@ export class ApiError extends Error {
   }
 }
 
+/** What went wrong, for a reader. */
+export function explain(error) {
+  if (error.name === "TypeError") return t("unreachable");
+  if (error.status === 401) return t("keyWrong");
+  return error.message || t("broken");
+}
+
+/** What the page asks for to show a reply in its own way. Where the operator lets nobody choose it, it goes without. */
+const LOOKS = ["profile", "citation_style", "mark_nonfactual", "notice", "progress"];
+const fixed = new Set();
+
 async function request(path, body, signal) {
   const headers = { accept: "application/json" };
+  if (/[^\x20-\xff]/.test(key)) {
+    needed(); // no header can hold it, so it is no key of any server
+    throw new ApiError("", 401);
+  }
   if (key) headers.authorization = `Bearer ${key}`;
   if (body !== undefined) headers["content-type"] = "application/json";
   const method = body === undefined ? "GET" : "POST";
+  for (const option of fixed) delete body?.vouch?.[option];
   const response = await fetch(path, { method, headers, signal, body: body && JSON.stringify(body) });
   if (response.ok) return response;
   if (response.status === 401) needed();
-  let message = `HTTP ${response.status}`;
+  let error = { message: `HTTP ${response.status}` };
   try {
-    message = (await response.json()).error.message;
+    error = (await response.json()).error;
   } catch {
     // a proxy on the way answered
   }
-  throw new ApiError(message, response.status);
+  const option = LOOKS.find((name) => error.param === `vouch.${name}`);
+  if (option && option in (body?.vouch ?? {})) {
+    fixed.add(option);
+    return request(path, body, signal);
+  }
+  throw new ApiError(error.message, response.status);
 }
 
 export async function get(path) {

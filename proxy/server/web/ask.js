@@ -1,6 +1,6 @@
 // The tab Ask: a chat that streams, each sentence with its verdict once it is there.
 
-import { get, stream } from "./api.js";
+import { ApiError, explain, get, stream } from "./api.js";
 import { AnswerView, readAnswer } from "./answer.js";
 import { byId, el, wait } from "./dom.js";
 import { finish } from "./foot.js";
@@ -54,7 +54,10 @@ const UNLISTED = /(-raw|@(openai|perplexity|open_webui|markdown|none))$/;
 export async function loadModels() {
   const { data } = await get("v1/models");
   const names = data.map((model) => model.id).filter((name) => !UNLISTED.test(name));
-  byId("model").replaceChildren(...names.map((name) => el("option", { value: name }, name)));
+  const chosen = byId("model").value;
+  byId("model").replaceChildren(
+    ...names.map((name) => el("option", { value: name, selected: name === chosen }, name)),
+  );
 }
 
 function status(text) {
@@ -69,6 +72,7 @@ function busy(controller) {
 }
 
 async function ask(question) {
+  const chat = turns;
   const controller = new AbortController();
   busy(controller);
   byId("question").value = "";
@@ -81,18 +85,28 @@ async function ask(question) {
     foot,
   ]);
   byId("turns").append(turn);
-  const live = { content: "", claims: [] };
+  const live = { content: "", claims: [], references: [] };
   const begun = performance.now();
   try {
     const final = await receive(question, controller.signal, live, view);
+    if (!final.parts.length) throw new ApiError(t("noText"), 200);
     view.show(final);
-    turns.push({ question, draft: final.draft });
+    chat.push({ question, draft: final.draft });
     status(t("took", { seconds: ((performance.now() - begun) / 1000).toFixed(1) }));
     finish(foot, question, view);
   } catch (error) {
-    if (live.content) turns.push({ question, draft: view.model.draft });
-    else byId("question").value ||= question;
-    fail(foot, error);
+    if (chat !== turns) return; // a new chat was begun meanwhile
+    const stopped = error.name === "AbortError";
+    status(stopped ? t("stopped") : "");
+    if (live.content) {
+      view.show(readLive(live, stopped ? t("stopped") : explain(error)));
+      chat.push({ question, draft: view.model.draft });
+      finish(foot, question, view);
+      return;
+    }
+    byId("question").value ||= question;
+    if (stopped) turn.remove();
+    else foot.replaceChildren(el("p", { class: "error", role: "alert" }, explain(error)));
   } finally {
     turn.removeAttribute("aria-busy");
     busy(null);
@@ -101,7 +115,9 @@ async function ask(question) {
 
 /** Shows the reply while it comes. Returns the whole of it. */
 async function receive(question, signal, live, view) {
-  const messages = turns.flatMap((turn) => [
+  // Upstreams refuse messages without a text: of an answer that was left out as a whole there is none.
+  const said = turns.filter((turn) => turn.draft.trim());
+  const messages = said.flatMap((turn) => [
     { role: "user", content: turn.question },
     { role: "assistant", content: turn.draft },
   ]);
@@ -110,36 +126,47 @@ async function receive(question, signal, live, view) {
     model: byId("model").value,
     stream: true,
     messages: [...messages, { role: "user", content: question }],
-    vouch: preset ? { ...SHOWN, preset } : SHOWN,
+    vouch: preset ? { ...SHOWN, preset } : { ...SHOWN },
   };
   let last = {};
-  for await (const chunk of stream("v1/chat/completions", body, signal)) {
-    const content = chunk.choices[0]?.delta?.content;
-    if (chunk.progress?.claims) live.claims.push(...chunk.progress.claims);
-    if (chunk.verification) last = chunk;
-    if (content) {
-      live.content += content;
-      view.show(readAnswer({ content: live.content, verification: { claims: live.claims } }, false));
+  let ended = null;
+  const drawing = paced(() => {
+    view.show(readLive(live));
+    return view.element.offsetHeight; // its lines are broken now: that takes time too
+  });
+  try {
+    for await (const chunk of stream("v1/chat/completions", body, signal)) {
+      const content = chunk.choices[0]?.delta?.content;
+      if (chunk.progress?.claims) live.claims.push(...chunk.progress.claims);
+      if (chunk.progress?.references) live.references.push(...chunk.progress.references);
+      if (chunk.verification) last = chunk;
+      ended = chunk.choices[0]?.finish_reason ?? ended;
+      if (content) {
+        live.content += content;
+        drawing.soon();
+      }
+      const count = chunk.progress?.checked ?? live.claims.length;
+      if (count) status(t("checkedSoFar", { n: count }));
     }
-    const count = chunk.progress?.checked ?? live.claims.length;
-    if (count) status(t("checkedSoFar", { n: count }));
+  } finally {
+    drawing.end();
   }
-  return readAnswer({ content: live.content, references: last.references, verification: last.verification });
+  const { references, verification } = last;
+  const early = ended && ended !== "stop" ? { error: verification?.error ?? t("endedEarly", { why: ended }) } : {};
+  return readAnswer({ content: live.content, references, verification: { ...verification, ...early } });
 }
 
-function fail(foot, error) {
-  if (error.name === "AbortError") {
-    status(t("stopped"));
-    return;
-  }
-  status("");
-  foot.replaceChildren(el("p", { class: "error", role: "alert" }, explain(error)));
-}
+/** The answer as far as it has come. `error` says why it ends there. */
+const readLive = ({ content, claims, references }, error) =>
+  readAnswer({ content, references, verification: { claims, error } }, false);
 
-/** What went wrong, for a reader. */
-export function explain(error) {
-  if (error.name === "TypeError") return t("unreachable");
-  if (error.status === 401) return t("keyWrong");
-  return error.message || t("broken");
+/** Draws soon, and at most a fifth of the time: a long answer takes long to draw. */
+function paced(draw) {
+  let [timer, took] = [null, 0];
+  const now = () => {
+    const begun = performance.now();
+    draw();
+    [timer, took] = [null, performance.now() - begun];
+  };
+  return { soon: () => (timer ??= setTimeout(now, 4 * took)), end: () => clearTimeout(timer) };
 }
-

@@ -1,8 +1,7 @@
 // The tab Check: a text that is there already, checked against the index, documents, or what it cites itself.
 
-import { post } from "./api.js";
+import { explain, post } from "./api.js";
 import { AnswerView, readAnswer } from "./answer.js";
-import { explain } from "./ask.js";
 import { byId, el, wait, waits } from "./dom.js";
 import { finish } from "./foot.js";
 import { openings } from "./panel.js";

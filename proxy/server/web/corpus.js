@@ -1,7 +1,6 @@
 // The tab Corpus: what a query finds, and by which half of the search.
 
-import { post } from "./api.js";
-import { explain } from "./ask.js";
+import { explain, post } from "./api.js";
 import { byId, el, marked, wait, waits } from "./dom.js";
 import { showPassage } from "./panel.js";
 import { onLanguage, t } from "./texts.js";

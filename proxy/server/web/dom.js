@@ -20,10 +20,16 @@ export function svg(name, attributes = {}, ...children) {
   return element;
 }
 
+/** Adds elements and texts, which are one text where they follow each other: a reply may have very many lines. */
 export function append(parent, children) {
-  for (const child of children.flat(Infinity)) {
-    if (child === null || child === undefined || child === "") continue;
-    parent.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  let text = "";
+  for (const child of [...children.flat(Infinity), null]) {
+    if (text && (child === null || child instanceof Node)) {
+      parent.append(text);
+      text = "";
+    }
+    if (child instanceof Node) parent.append(child);
+    else text += child ?? "";
   }
 }
 
@@ -31,6 +37,14 @@ export function append(parent, children) {
 export const wait = (button, waiting) => button.setAttribute("aria-disabled", String(waiting));
 
 export const waits = (button) => button.getAttribute("aria-disabled") === "true";
+
+/** Finds a button again by its place, where what it stood in has been drawn anew. */
+export function kept(button) {
+  const around = button?.closest(".answer, .foot, #found");
+  const buttons = () => [...around.querySelectorAll("button")];
+  const place = around ? buttons().indexOf(button) : -1;
+  return () => (place < 0 || button.isConnected ? button : buttons()[place]);
+}
 
 export const byId = (id) => document.getElementById(id);
 
@@ -62,11 +76,22 @@ export function marked(text, spans, wrap) {
   return pieces;
 }
 
-/** Where `part` stands in `text` from `from` on, as a pair of code points, or null. */
-export function find(text, part, from = 0) {
-  const points = Array.from(text);
-  const start = points.slice(from).join("").indexOf(part);
-  if (start < 0 || !part) return null;
-  const first = from + Array.from(points.slice(from).join("").slice(0, start)).length;
-  return [first, first + Array.from(part).length];
+/** Where the `parts` stand in `text`, each behind the one before, as pairs of code points. What is not there is left out. */
+export function findAll(text, parts) {
+  const spans = [];
+  let [unit, point] = [0, 0];
+  for (const part of parts) {
+    const place = part ? text.indexOf(part, unit) : -1;
+    if (place < 0) continue;
+    const start = point + points(text.slice(unit, place));
+    [unit, point] = [place + part.length, start + points(part)];
+    spans.push([start, point]);
+  }
+  return spans;
 }
+
+/** Where `part` stands first in `text`, or null. */
+export const find = (text, part) => findAll(text, [part])[0] ?? null;
+
+/** How many code points a text has. */
+const points = (text) => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);

@@ -5,7 +5,7 @@ import { byId, el } from "./dom.js";
 import { drawReferences, openings } from "./panel.js";
 import { answerIn, linkTo } from "./permalink.js";
 import { reportButton } from "./report.js";
-import { onLanguage, t } from "./texts.js";
+import { onLanguage, reasonIn, t } from "./texts.js";
 import { drawTimeline } from "./timeline.js";
 
 /** Fills the foot of an answer that is complete, and puts its time line below both. */
@@ -22,7 +22,7 @@ export function finish(foot, title, view) {
     }
     foot.replaceChildren(
       el("p", { class: "counts" }, counts(model.verification)),
-      ...(model.verification.error ? [el("p", { class: "hint" }, model.verification.error)] : []),
+      ...(model.verification.error ? [el("p", { class: "error", role: "alert" }, reasonIn(model.verification.error))] : []),
       drawReferences(model),
       el("p", { class: "keep" }, reportButton(() => ({ title, model })), linkButton(title, model)),
     );
@@ -57,14 +57,16 @@ function linkButton(title, model) {
 export async function showShared(fragment, again) {
   const place = byId("shared-answer");
   place.replaceChildren();
+  byId("shared-again").replaceChildren();
   let answer;
   try {
     const shared = await answerIn(fragment);
     answer = { title: shared.title, model: readAnswer(shared) };
   } catch {
-    place.append(el("p", { class: "error", role: "alert" }, t("linkBroken")));
+    if (fragment === location.hash) place.replaceChildren(el("p", { class: "error", role: "alert" }, t("linkBroken")));
     return;
   }
+  if (fragment !== location.hash) return; // another one was opened meanwhile
   const { title, model } = answer;
   const view = new AnswerView(openings(() => view));
   const foot = el("div", { class: "foot" });
@@ -72,6 +74,7 @@ export async function showShared(fragment, again) {
   const check = el("button", { type: "button", click: () => again(model.draft, title) });
   onLanguage(() => (check.textContent = t("checkAgain")));
   byId("shared-again").replaceChildren(check);
-  place.append(el("article", { class: "turn" }, title ? el("h2", { class: "asked" }, title) : null, view.element, foot));
+  const asked = title ? el("h2", { class: "asked" }, title) : null;
+  place.replaceChildren(el("article", { class: "turn" }, asked, view.element, foot));
   finish(foot, title, view);
 }

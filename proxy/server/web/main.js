@@ -1,7 +1,7 @@
 // Starts the page: tabs, language, the key, and the three tabs' own modules.
 
-import { onKeyNeeded, setKey } from "./api.js";
-import { explain, loadModels, startAsk } from "./ask.js";
+import { explain, onKeyNeeded, setKey } from "./api.js";
+import { loadModels, startAsk } from "./ask.js";
 import { propose, startCheck } from "./check.js";
 import { startCorpus } from "./corpus.js";
 import { byId } from "./dom.js";

@@ -2,12 +2,14 @@
 
 import { el } from "./dom.js";
 
-const FENCE = /^ {0,3}(```|~~~)/;
+/** What a line is can be told from so much of it. */
+const BEGINNING = 200;
+const FENCE = /^ {0,3}(?:`{3,}[^`]*$|~~~)/;
 const HEADING = /^ {0,3}#{1,6} +(.*)$/;
-const RULER = /^ {0,3}\|?[ :|-]*-[ :|-]*$/;
+const RULER = /^(?=[^|]*\|)(?=[^-]*-)[ :|-]+$/;
 const ITEM = /^( *)[-*+](?= )/;
 const ROW = /^ *\| */;
-const INLINE = /(\*\*[^*\n]+\*\*|`[^`\n]+`|(?<![\w*])\*[^*\s](?:[^*\n]*[^*\s])?\*(?![\w*]))/;
+const INLINE = /(\*\*[^*\n]+\*\*|`{1,3}[^`\n]+`{1,3}|(?<![\w*])\*[^*\s](?:[^*\n]*[^*\s])?\*(?![\w*]))/;
 
 /** The parts, each with what its text begins in: `fenced` code, a `heading`, a `row` of a table, or a new line. */
 export function placed(parts) {
@@ -17,7 +19,7 @@ export function placed(parts) {
     if (part.kind === "correction") return part;
     const place = { fenced, heading: HEADING.test(line), row: ROW.test(line), begins: line === "" };
     const lines = (line + part.text).split("\n");
-    line = lines.pop();
+    line = lines.pop().slice(0, BEGINNING);
     for (const whole of lines) if (FENCE.test(whole)) fenced = !fenced;
     return { ...part, place };
   });
@@ -36,7 +38,7 @@ export function blocks(text, { fenced, row, begins }) {
       code = code ? null : [];
     } else if (code) {
       code.push(line);
-    } else if (!(whole && line.includes("|") && RULER.test(line))) {
+    } else if (!(whole && RULER.test(line))) {
       const inRow = whole ? ROW.test(line) : row && index === 0;
       shown.push(block(line, whole, inRow), end);
     }
@@ -80,6 +82,7 @@ function inline(text) {
   return text.split(INLINE).map((piece, index) => {
     if (index % 2 === 0) return piece;
     if (piece.startsWith("**")) return el("strong", {}, piece.slice(2, -2));
-    return el(piece.startsWith("`") ? "code" : "em", {}, piece.slice(1, -1));
+    if (piece.startsWith("`")) return el("code", {}, piece.replace(/^`+|`+$/g, ""));
+    return el("em", {}, piece.slice(1, -1));
   });
 }

@@ -1,8 +1,8 @@
 // The panel beside an answer: a passage with its quote, why a claim failed, the list of references.
 
-import { get } from "./api.js";
+import { explain, get } from "./api.js";
 import { verdictOf } from "./answer.js";
-import { byId, el, find, link, marked, opens } from "./dom.js";
+import { byId, el, find, findAll, kept, link, marked, opens } from "./dom.js";
 import { onLanguage, reasonIn, t } from "./texts.js";
 
 let opener = null;
@@ -11,7 +11,7 @@ let redraw = null;
 /** Shows what `draw()` makes, with a button to close it; focus goes there and later back. */
 function show(draw, from) {
   const panel = byId("panel");
-  opener = from ?? opener;
+  opener = from ? kept(from) : opener;
   redraw = () => {
     const shut = el("button", { type: "button", class: "close", click: close }, t("close"));
     panel.replaceChildren(shut, ...draw().flat(Infinity).filter(Boolean));
@@ -31,7 +31,7 @@ export function close() {
   panel.hidden = true;
   redraw = null;
   document.body.classList.remove("with-panel");
-  opener?.focus();
+  opener?.()?.focus();
   opener = null;
 }
 
@@ -87,11 +87,12 @@ export function drawFailure(failure, interactive = true) {
 }
 
 async function fetchPassage({ id, quote, title }) {
+  const asking = redraw;
   try {
     const passage = await get(`v1/references/${encodeURIComponent(id)}`);
-    showPassage({ ...passage, quote });
+    if (redraw === asking) showPassage({ ...passage, quote });
   } catch (error) {
-    show(() => [el("h2", {}, title), el("p", { role: "alert" }, error.message)]);
+    if (redraw === asking) show(() => [el("h2", {}, title), el("p", { role: "alert" }, explain(error))]);
   }
 }
 
@@ -140,11 +141,13 @@ async function surround(id, button) {
     redraw?.();
     byId("panel").focus({ preventScroll: true });
   } catch (error) {
-    button.replaceWith(el("p", { role: "alert", class: "hint" }, error.message));
+    button.replaceWith(el("p", { role: "alert", class: "hint" }, explain(error)));
   }
 }
 
 const GAP = " … ";
+/** A link may come from anybody, with a quote of any number of pieces. */
+const MOST_QUOTES = 100;
 
 /** A reference with what these claims cite of it as its quote, in the order of its text. */
 export function quotedBy(claims, reference) {
@@ -164,14 +167,7 @@ export function quotedBy(claims, reference) {
 
 /** The spans of the quote in the passage; the quotes of several passages are joined. */
 export function quotesIn({ text, quote = "" }) {
-  const whole = find(text, quote);
-  if (whole) return [whole];
-  const spans = [];
-  for (const part of quote.split(GAP)) {
-    const span = find(text, part, spans.at(-1)?.[1] ?? 0);
-    if (span) spans.push(span);
-  }
-  return spans;
+  return findAll(text, text.includes(quote) ? [quote] : quote.split(GAP, MOST_QUOTES));
 }
 
 /** A piece of the quote, with the words that say what the claim says underlined. */
@@ -191,7 +187,7 @@ export function drawReferences(model, name = "references") {
       { value: reference.n },
       el(
         "button",
-        { type: "button", class: "plainly", click: (event) => showReference(model, reference.n, opener ?? event.currentTarget) },
+        { type: "button", class: "plainly", click: (event) => showReference(model, reference.n, opener?.() ?? event.currentTarget) },
         reference.title,
       ),
       reference.section && !reference.title.endsWith(reference.section) ? el("span", { class: "hint" }, ` ${reference.section} ·`) : null,

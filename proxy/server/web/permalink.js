@@ -5,7 +5,7 @@ import { quotedBy } from "./panel.js";
 /** A longer link is cut by programs that pass it on. */
 export const MOST = 8000;
 /** What a packed answer may become, in bytes: a link may come from anybody. */
-const MOST_UNPACKED = 1_000_000;
+const MOST_UNPACKED = 200_000;
 const PREFIX = "answer=1.";
 
 const text = (value) => (typeof value === "string" ? value : "");
@@ -43,6 +43,7 @@ function plain({ title, content, references, verification }) {
         end: number(claim?.end),
         verdict: verdict(claim?.verdict),
         references: list(claim?.references, number),
+        ...(claim?.reason ? { reason: text(claim.reason) } : {}),
         evidence: list(claim?.evidence, (each) => ({
           n: number(each?.n),
           quote: text(each?.quote),
@@ -91,8 +92,9 @@ export async function linkTo(answer) {
     return { ...item, text: quote || item.text };
   });
   for (const shorter of [whole, { ...whole, references: quotes }]) {
-    const link = `${location.origin}${location.pathname}#${PREFIX}${await pack(JSON.stringify(shorter))}`;
-    if (link.length <= MOST) return link;
+    const file = new Blob([JSON.stringify(shorter)]);
+    const link = `${location.origin}${location.pathname}#${PREFIX}${await pack(file)}`;
+    if (link.length <= MOST && file.size <= MOST_UNPACKED) return link;
   }
   return null;
 }
@@ -104,8 +106,8 @@ export async function answerIn(fragment) {
   return plain(JSON.parse(await unpack(fragment.slice(PREFIX.length + 1))));
 }
 
-async function pack(string) {
-  const packed = new Blob([string]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+async function pack(file) {
+  const packed = file.stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -3,7 +3,7 @@
 import { counts, drawPart } from "./answer.js";
 import { el } from "./dom.js";
 import { drawFailure, drawPassage, quotedBy } from "./panel.js";
-import { language, t } from "./texts.js";
+import { language, reasonIn, t } from "./texts.js";
 import { drawTimeline } from "./timeline.js";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -13,9 +13,8 @@ export function reportButton(view) {
   return el("button", { type: "button", class: "report", click: () => download(view()) }, t("download"));
 }
 
-async function download({ title, model }) {
-  const style = await (await fetch("web/answer.css")).text();
-  const file = new Blob([page(title, model, style)], { type: "text/html" });
+function download({ title, model }) {
+  const file = new Blob([page(title, model)], { type: "text/html" });
   const anchor = el("a", { href: URL.createObjectURL(file), download: "vouch-report.html" });
   anchor.click();
   setTimeout(() => URL.revokeObjectURL(anchor.href), 60_000);
@@ -28,7 +27,7 @@ function today() {
 }
 
 /** The file. Everything that was said is in elements whose texts the browser escapes when it writes them out. */
-function page(title, model, style) {
+function page(title, model) {
   const head = el("head", {}, [
     el("meta", { charset: "utf-8" }),
     el("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }),
@@ -41,6 +40,7 @@ function page(title, model, style) {
     el("h1", {}, title || t("report")),
     el("p", { class: "hint" }, t("made", { date: today() })),
     el("p", {}, counts(model.verification)),
+    model.verification.error ? el("p", {}, reasonIn(model.verification.error)) : null,
     el("div", { class: "answer" }, model.parts.map((part) => drawPart(part, model, null))),
     failed.length ? el("h2", {}, t("failures")) : null,
     failed.map((part) =>
@@ -60,7 +60,9 @@ function page(title, model, style) {
     ),
   ]);
   const body = el("body", {}, main);
-  // The style is the page's own file; an element for it would be an inline style, which the page forbids itself.
+  // The style is the page's own, as it was loaded; an element for it would be an inline one, which the page forbids itself.
+  const [own] = [...document.styleSheets].filter((sheet) => sheet.href?.endsWith("/web/answer.css"));
+  const style = [...own.cssRules].map((rule) => rule.cssText).join("\n");
   const heading = head.outerHTML.replace("</head>", () => `<style>${style}</style></head>`);
   return `<!doctype html>\n<html lang="${language()}">${heading}${body.outerHTML}</html>\n`;
 }

@@ -22,6 +22,8 @@ const TEXTS = {
   checkedSoFar: ["{n} statements checked", "已核查 {n} 句"],
   took: ["Done in {seconds} s", "用时 {seconds} 秒"],
   stopped: ["Stopped", "已停止"],
+  noText: ["The model sent no text.", "模型没有返回文本。"],
+  endedEarly: ["The model ended its reply early: {why}.", "模型提前结束了回复：{why}。"],
   broken: ["The connection broke off.", "连接中断。"],
   unreachable: ["The server can't be reached.", "无法连接服务器。"],
   textToCheck: ["Text to check", "要核查的文本"],
@@ -63,6 +65,7 @@ const TEXTS = {
   supporting: ["Documents that would support it", "可支持此句的文档"],
   before: ["Was written first, and corrected", "原文，已更正"],
   leftOut: ["Was written first, and left out", "原文，已略去"],
+  leftOutCount: ["↻ {n} left out", "↻ {n} 已略去"],
   supported: ["supported", "有依据"],
   contradicted: ["contradicted", "与资料矛盾"],
   unsupported: ["unsupported", "无依据"],
@@ -126,6 +129,9 @@ const REASONS = [
   [/^the evidence has another number than (.+)$/, "资料中的数字不是 $1"],
   [/^there is no evidence$/, "没有相关资料"],
   [/^the claim has no words to check$/, "此句没有可核查的词语"],
+  [/^no passage was found$/, "没有找到相关段落"],
+  [/^it was not checked$/, "未核查"],
+  [/^the deadline passed$/, "核查超时"],
   [/^the checker's model failed$/, "核查模型出错"],
   [/^no citation$/, "没有引用"],
 ];
@@ -133,8 +139,8 @@ const REASONS = [
 /** What a checker gives as its reason, in the page's language. */
 export function reasonIn(reason) {
   if (language() !== "zh") return reason;
-  const [pattern, said] = REASONS.find(([known]) => known.test(reason)) ?? [reason, reason];
-  return reason.replace(pattern, said);
+  const known = REASONS.find(([pattern]) => pattern.test(reason));
+  return known ? reason.replace(...known) : reason;
 }
 
 export const language = () => LANGUAGES[current];
