@@ -134,6 +134,7 @@ _MIN_WORDS, _MIN_HAN = 4, 6
 _ENUMERATOR = re.compile(r"^[(（]?(?:\d{1,3}|[一二三四五六七八九十]{1,3})[.)）、．:：][ \t]*")
 _AND = r"(?:[和与跟及、，,/]|还是|以及|\b(?:and|or|than|to|versus|vs\.?|with)\b)\s*"
 _AND_BEFORE, _AND_AFTER = re.compile(f"{_AND}$", re.I), re.compile(rf"\s*{_AND}", re.I)
+_OF = re.compile(r"\bof\b")
 _SMALL = 3
 """Letters of words that names have in lower case too (`the Tower of London`)."""
 _VERBLESS_WORDS = 12
@@ -256,20 +257,25 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     if not claim.checkable:
         return Context()
     row, needed = is_row(claim), is_row(claim) or needs_context(claim.plain)
+    lead_in = prior_claims.lead_in if row or prior_claims.in_list else ""
+    if not row and not _says_something(lead_in):
+        lead_in = ""
+    title = _title(lead_in) if needed else ""
     naming = [topic for topic in prior_claims.topics if topic.names]
-    asked = any(_is_asked(topic.claim.plain, question) for topic in naming)
-    before = ""
-    if row or prior_claims.in_list:
-        before = prior_claims.lead_in if row or _says_something(prior_claims.lead_in) else ""
-    if needed and not before and (row or not prior_claims.in_list):
+    names = [topic.text for topic in naming if topic.claim.level <= HEADING_LEVELS]
+    names += [title, *(topic.text for topic in naming if topic.claim.level > HEADING_LEVELS)]
+    names = [name for name in names if name]
+    asked = any(_is_asked(name, question) for name in names)
+    before = "" if title else lead_in
+    if needed and not before and not title and (row or not prior_claims.in_list):
         before = prior_claims.standing
     if needed and not before and not asked:
         before = question
     if needed:
         items = (topic.text for topic in prior_claims.topics if topic.text and not topic.names)
         before = " ".join(filter(None, (before, *items)))
-    about = needed or (asked and not _is_named(naming[-1].claim.plain, claim.plain))
-    topic = " ".join(topic.text for topic in naming) if about else ""
+    about = needed or (asked and not _is_named(names[-1], claim.plain))
+    topic = " ".join(names) if about else ""
     return Context(shortened(before, _MAX_CONTEXT), shortened(topic, _MAX_TOPIC))
 
 
@@ -313,7 +319,7 @@ def _named(plain: str) -> str:
 @lru_cache(_CACHED)
 def _is_asked(name: str, question: str) -> bool:
     """Whether a name stands in the question as one of several, or in capitals as a proper name: it takes the
-    question's place then."""
+    question's place then. One of several sides of something (`the history and size of Paris`) does not."""
     name = _ENUMERATOR.sub("", name).strip(_STOPS + " ")
     edge = "" if has_han(name) else r"\b"
     found = re.search(f"{edge}{re.escape(name)}{edge}", question, re.I) if name else None
@@ -321,8 +327,12 @@ def _is_asked(name: str, question: str) -> bool:
         return False
     before, after = question[: found.start()], question[found.end() :]
     listed = bool(_AND_BEFORE.search(before) or _AND_AFTER.match(after))
+    if has_han(name):
+        return listed and "的" not in before
+    if question.islower():
+        return listed and not _OF.search(after)
     capitals = not any(word[0].islower() for word in _WORD.findall(found.group()) if len(word) > _SMALL)
-    return listed if has_han(name) else capitals and (listed or bool(before.strip()))
+    return capitals and (listed or bool(before.strip()))
 
 
 def _is_named(name: str, text: str) -> bool:

@@ -88,7 +88,7 @@ def test_what_stands_under_a_heading_is_read_with_it(heading: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", [COMPARED, "Alden Bridge or Borley Bridge?", "How old is the Alden Bridge?"]
+    "question", [COMPARED, COMPARED.lower(), "Alden Bridge or Borley Bridge?", "How old is the Alden Bridge?"]
 )
 def test_a_heading_that_the_question_names_takes_its_place(question: str) -> None:
     found = read(SECTION.format("## Alden Bridge"), question)
@@ -98,11 +98,14 @@ def test_a_heading_that_the_question_names_takes_its_place(question: str) -> Non
 
 
 def test_a_heading_that_the_question_has_as_a_word_does_not() -> None:
-    found = read("## Length\n\n- 412 metres", "What is the length of the Alden Bridge?")
-    assert found["412 metres"] == Context("What is the length of the Alden Bridge?", "Length:")
-    assert read("## 人口\n\n- 2100万", "北京的人口是多少？")["2100万"] == Context(
-        "北京的人口是多少？", "人口："
-    )
+    for question in (
+        "What is the length of the Alden Bridge?",
+        "What are the length and age of the Alden Bridge?",
+        "the length and age of alden bridge",
+    ):
+        assert read("## Length\n\n- 412 metres", question)["412 metres"] == Context(question, "Length:")
+    for question in ("北京的人口是多少？", "北京的人口和面积是多少？"):
+        assert read("## 人口\n\n- 2100万", question)["2100万"] == Context(question, "人口：")
     assert read("## 北京\n\n- 2100万", "比较北京和上海的人口。")["2100万"] == Context("", "北京：")
 
 
@@ -129,6 +132,14 @@ def test_a_section_hides_what_was_said_in_the_one_before() -> None:
     assert found["Pooh"].topic == "Milne: Works:"
 
 
+def test_a_lead_in_that_is_a_name_is_a_topic() -> None:
+    found = read("Alden Bridge:\n- Length: 412 metres\n\nBorley Bridge:\n- Length: 887 metres", COMPARED)
+    assert found["Length: 412 metres"] == Context("", "Alden Bridge:")
+    assert found["Length: 887 metres"] == Context("", "Borley Bridge:")
+    found = read("## Alden Bridge\n\nNumbers:\n- Height: 3 metres", "Tell me about it.")
+    assert found["Height: 3 metres"] == Context("Tell me about it.", "Alden Bridge: Numbers:")
+
+
 def test_a_heading_that_names_nothing_is_no_topic() -> None:
     assert read("## Summary\n\n- Paris", "Cities?")["Paris"] == Context("Cities?")
 
@@ -148,7 +159,7 @@ TABLE = "| City | People |\n|---|---|\n| Paris | 2 million |\n| Rome | 3 million
 
 
 def test_rows_are_read_with_what_introduces_their_table() -> None:
-    for before, context in {"": "What?", "Cities of Europe:\n\n": "Cities of Europe:"}.items():
+    for before, context in {"": "What?", "Cities of Europe:\n\n": "What? Cities of Europe:"}.items():
         found = context_of(before + TABLE)
         assert found["Paris, People: 2 million"] == found["Rome, People: 3 million"] == context
 

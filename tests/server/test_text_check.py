@@ -163,9 +163,13 @@ BRIDGE_DOCUMENTS = [
 ]
 
 
-@pytest.mark.parametrize("form", ["## {}\n\n- {}\n- {}\n- {}\n", "1. **{}**\n   - {}\n   - {}\n   - {}\n"])
 @pytest.mark.parametrize(
-    "question", ["Compare the Alden Bridge and the Borley Bridge.", "Which bridges are there?"]
+    ("form", "question"),
+    [
+        ("## {}\n\n- {}\n- {}\n- {}\n", "Compare the Alden Bridge and the Borley Bridge."),
+        ("1. **{}**\n   - {}\n   - {}\n   - {}\n", "compare alden bridge and borley bridge"),
+        ("{}:\n- {}\n- {}\n- {}\n", "Which bridges are there?"),
+    ],
 )
 def test_what_stands_under_a_name_is_said_of_that_name(base_url: str, form: str, question: str) -> None:
     """Facts of one bridge under the name of the other are not borne out."""
@@ -180,6 +184,6 @@ def test_what_stands_under_a_name_is_said_of_that_name(base_url: str, form: str,
             documents=BRIDGE_DOCUMENTS,
             vouch=options,
         )
-        facts = [claim for claim in checked["verification"]["claims"] if ":" in claim["text"]]
+        facts = [claim for claim in checked["verification"]["claims"] if ": " in claim["text"]]
         held = [claim["verdict"] == "supported" for claim in facts]
         assert held == [order == names] * 6, [claim["verdict"] for claim in facts]
