@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 STDIN = "-"
 _VCS_FOLDERS = frozenset({"CVS", "_darcs"})  # the others' names start with a dot
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONGEST_SHOWN = 300
 _URL_SCHEMES = frozenset({"", "http", "https", "ftp", "ftps", "file"})
 
@@ -153,7 +154,7 @@ def _glob(pattern: str) -> Sources:
 
 def shortened(paths: Sequence[str], most: int = 10) -> str:
     """The names of the first files, and how many more there are."""
-    names = ", ".join(Path(path).name for path in paths[:most])
+    names = _shown(", ".join(Path(path).name for path in paths[:most]))
     return f"{names} and {len(paths) - most:,} more" if len(paths) > most else names
 
 
@@ -323,6 +324,11 @@ def _unicode(text: str) -> str:
     return text
 
 
+def _shown(text: str) -> str:
+    """Names of files may hold line breaks and what terminals take for orders; a report is read there."""
+    return _UNSHOWABLE.sub("\ufffd", text)
+
+
 def _safe(url: str) -> str:
     """The url if its scheme is harmless: it becomes a link in chat windows, so no `javascript:`."""
     try:
@@ -343,7 +349,7 @@ def _unique(
     numbers: dict[bytes, int] = {}
     for file, document in read:
         if isinstance(document, BrokenDocument):
-            yield file, BrokenDocument(_unicode(document.source), _unicode(document.reason))
+            yield file, BrokenDocument(_shown(document.source), _shown(document.reason))
             continue
         new, key = document.id, _digest(document.id)
         if key in given or taken(new):

@@ -6,6 +6,7 @@ when the command runs: torch alone takes a second to import, and `vouch --help` 
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -441,14 +442,36 @@ def config_command(config: ConfigOption = None) -> None:
 
 def main() -> NoReturn:
     """The `vouch` command. An error is one line on standard error and exit status 2."""
+    if sys.stdin is None:  # it is closed: that is, empty
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
     try:
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # or a full disk shows only when the interpreter ends
     except VouchError as error:
-        Console(stderr=True, soft_wrap=True).print(f"[bold red]vouch:[/] {escape(error.message)}")
-        sys.exit(2)
+        _fail(error.message)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        _drop_output()
+        sys.exit(1)
+    except OSError as error:
+        _drop_output()
+        _fail(f"{error.filename or 'The output'}: {error.strerror or error}.")
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(0)
+
+
+def _fail(message: str) -> NoReturn:
+    Console(stderr=True, soft_wrap=True).print(f"[bold red]vouch:[/] {escape(message)}")
+    sys.exit(2)
+
+
+def _drop_output() -> None:
+    """What could not be printed is not tried again when the interpreter ends."""
+    with open(os.devnull, "wb") as nothing:  # noqa: PTH123 - no path of ours
+        os.dup2(nothing.fileno(), 1)
 
 
 def _given(**options: Any) -> dict[str, Any]:

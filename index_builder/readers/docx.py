@@ -16,11 +16,13 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
-from index_builder.documents import Block, Document, assemble
+from index_builder.documents import MAX_BYTES, Block, Document, assemble
 from index_builder.tables import Cell, table_blocks
 from proxy.errors import SourceError
 
 _MAX_UNPACKED = 500_000_000
+_XML = (".xml", ".rels")
+"""Parts that are held as trees, which take 25 times as much memory as the XML; the others are pictures."""
 
 _LEFT_OUT = (
     "//w:del | //w:moveFrom | //w:tr[w:trPr/w:del] | //w:sdt[w:sdtPr/w:showingPlcHdr] "
@@ -41,13 +43,16 @@ def read_docx(path: Path, id_: str) -> Iterator[Document]:
     the file's name.
 
     Raises:
-        SourceError: the file is no Word document, is damaged, or unpacks to more than 500 MB.
+        SourceError: the file is no Word document, is damaged, or unpacks to more than 500 MB, or to more than
+            `MAX_BYTES` of XML.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > _MAX_UNPACKED:
+            members = archive.infolist()
+        if sum(member.file_size for member in members) > _MAX_UNPACKED:
             raise SourceError(f"unpacks to more than {_MAX_UNPACKED // 1_000_000} MB")
+        if sum(member.file_size for member in members if member.filename.lower().endswith(_XML)) > MAX_BYTES:
+            raise SourceError(f"unpacks to more than {MAX_BYTES // 1_000_000} MB of XML")
         word = docx.Document(str(path))
     except (zipfile.BadZipFile, OpcError, KeyError, ValueError) as error:
         raise SourceError(f"not a Word document (.docx), or damaged: {error}") from error

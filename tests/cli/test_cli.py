@@ -24,6 +24,7 @@ from tests.server.facts import FALSE, TRUE, TRUE_ZH
 
 COMMANDS = ["serve", "index", "watch", "check", "demo", "open", "config"]
 VOUCH = [sys.executable, "-m", "proxy"]
+FULL = Path("/dev/full")
 
 
 def vouch(*arguments: str, folder: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
@@ -165,6 +166,32 @@ def test_wrong_paths_are_one_clear_line(tmp_path: Path) -> None:
     assert "vouch index" in one_line(vouch("check", "x is y.", "--index", "nowhere", folder=tmp_path))
     assert "vouch index" in one_line(vouch("serve", "--index", "nowhere", "--port", "0", folder=tmp_path))
     assert "No such file: no.yaml" in one_line(vouch("config", "--config", "no.yaml", folder=tmp_path))
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
+@pytest.mark.parametrize("command", [("--version",), ("config",)])
+def test_output_that_can_not_be_written_is_one_clear_line(command: tuple[str, ...], tmp_path: Path) -> None:
+    with FULL.open("wb") as full:
+        pipe = subprocess.PIPE
+        done = subprocess.run([*VOUCH, *command], stdout=full, stderr=pipe, text=True, cwd=tmp_path)
+    assert one_line(done) == "vouch: The output: No space left on device."
+    assert done.returncode == 2
+
+
+def test_output_that_nobody_reads_ends_a_command_without_a_word(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as broken:
+        done = subprocess.run([*VOUCH, "config"], stdout=broken, stderr=subprocess.PIPE, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_closed_standard_input_is_an_empty_one(example_index: Path, tmp_path: Path) -> None:
+    for command in (["check", "-", "--index", str(example_index)], ["index", "-", "--out", "i"]):
+        closed = ["sh", "-c", 'exec "$@" <&-', "sh", *VOUCH, *command]
+        line = one_line(subprocess.run(closed, capture_output=True, text=True, cwd=tmp_path))
+        assert "There is no text to" in line
+        assert "AttributeError" not in line
 
 
 def test_an_unknown_setting_is_one_clear_line(tmp_path: Path) -> None:

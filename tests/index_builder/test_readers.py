@@ -13,7 +13,7 @@ import docx
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from index_builder.documents import BrokenDocument, Document
+from index_builder.documents import MAX_BYTES, BrokenDocument, Document
 from index_builder.readers import READERS, mediawiki
 from index_builder.readers.markdown import read_markdown
 from index_builder.readers.pdf import unwrapped
@@ -392,6 +392,13 @@ def test_a_word_document_that_unpacks_to_too_much_is_broken(tmp_path: Path) -> N
         for _ in range(501):
             member.write(bytes(1_000_000))
     assert reason(tmp_path / "a.docx") == "unpacks to more than 500 MB"
+
+
+def test_a_word_document_of_too_many_elements_is_broken(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/media/image1.bmp", bytes(MAX_BYTES + 1))
+        archive.writestr("word/document.XML", b"<w:p/>" * (MAX_BYTES // 6 + 1))
+    assert reason(tmp_path / "a.docx") == "unpacks to more than 50 MB of XML"
 
 
 # Rows

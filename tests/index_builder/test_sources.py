@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from index_builder.documents import BrokenDocument, Document
-from index_builder.sources import documents, expand, with_files
+from index_builder.sources import documents, expand, shortened, with_files
 from proxy.errors import SourceError
 
 
@@ -240,3 +240,13 @@ def test_an_empty_file_is_broken(tmp_path: Path, name: str, text: str) -> None:
 def test_a_file_without_rows_is_broken(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, "" if name == "a.jsonl" else "[]")
     assert ids(path) == ["broken: holds no documents"]
+
+
+def test_a_report_shows_no_line_breaks_and_no_orders_to_terminals_of_file_names(tmp_path: Path) -> None:
+    (tmp_path / "a\nskipped \x1b[31mb.pdf").write_bytes(b"x")
+    (tmp_path / "c\n\x1b[0m.png").write_bytes(b"x")
+    sources = expand([str(tmp_path)])
+    (broken,) = documents(sources)
+    assert isinstance(broken, BrokenDocument)
+    assert broken.source.endswith("a\ufffdskipped \ufffd[31mb.pdf")
+    assert shortened(sources.ignored) == "c\ufffd\ufffd[0m.png"
