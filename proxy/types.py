@@ -164,7 +164,8 @@ class Claim:
     A claim that is not `checkable` (question, greeting, offer, opinion, meta-sentence) is reported, but never
     checked. `triplet` is set where a part of a sentence was extracted as one; `plain` then spells it out.
     `cited` are the numbers that the upstream itself cites for the claim. `row`: it is a row of a table; then
-    `plain` has the headings too. `level` is its place in the outline of the draft: 1 to `HEADING_LEVELS` for
+    `plain` has the headings too, and `values` each of several values with them (`Paris, People: 2 million`;
+    `Paris, Founded: 250 BC`). `level` is its place in the outline of the draft: 1 to `HEADING_LEVELS` for
     a heading, the largest first; more for text, by the column that its line begins at. `opens`: what stands
     deeper, up to the next claim of its level, may be about it (a heading, an item of a list).
     """
@@ -177,6 +178,7 @@ class Claim:
     triplet: Triplet | None = None
     cited: tuple[int, ...] = ()
     row: bool = False
+    values: tuple[str, ...] = ()
     level: int = HEADING_LEVELS + 1
     opens: bool = False
 

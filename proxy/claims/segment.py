@@ -70,6 +70,8 @@ def segment(draft: str, markers: Iterable[Span] = ()) -> tuple[Claim, ...]:
 
 MAX_CLAIM = 1_000
 """Code points of a claim. A longer sentence is divided at commas, else between words or characters."""
+_MAX_VALUES = 8
+"""Values of a row that are checked one by one. A row of more is checked as a whole."""
 _MAX_UNDIVIDED = 4_000
 """Code points up to which what can't be divided is checked: a row of a table, or code in a sentence."""
 
@@ -340,13 +342,15 @@ class _Row:
                 says = says or run.says_something(start, end)
         if places and says:
             start, end = places[0][0], places[-1][1]
-            plain = self._plain({} if self._kind == "header" else headings)
+            plain, values = self._plain({} if self._kind == "header" else headings)
             checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, self._kind)
             level = _level(self._draft, self._block, self._kind)
-            yield Claim(start, end, self._draft[start:end], plain, checkable, row=True, level=level)
+            text = self._draft[start:end]
+            yield Claim(start, end, text, plain, checkable, row=True, values=values, level=level)
 
-    def _plain(self, headings: Mapping[int, str]) -> str:
-        """The cells with their headings: `Paris, People: 2 million; Founded: 250 BC`."""
+    def _plain(self, headings: Mapping[int, str]) -> tuple[str, tuple[str, ...]]:
+        """The cells with their headings: `Paris, People: 2 million; Founded: 250 BC`. And each of several
+        values alone, unless there are too many."""
         cells = dict(self.cells)
         first = min(cells)
         counted = headings.get(first, "#").lower() in _COUNTS and _ROW_NUMBER.fullmatch(cells[first])
@@ -354,11 +358,14 @@ class _Row:
             del cells[first]
         (_, subject), *others = cells.items()
         if not headings or not others:
-            return " | ".join(cells.values())
+            return " | ".join(cells.values()), ()
         named = [(headings.get(column, ""), cell) for column, cell in others]
         told = [("" if heading.lower() in _VAGUE else heading, cell) for heading, cell in named]
-        values = "; ".join(f"{heading}: {cell}" if heading else cell for heading, cell in told)
-        return f"{subject}{', ' if told[0][0] else ': '}{values}"
+        values = [f"{heading}: {cell}" if heading else cell for heading, cell in told]
+        signs = [", " if heading else ": " for heading, _ in told]
+        each = [f"{subject}{sign}{value}" for sign, value in zip(signs, values, strict=True)]
+        alone = tuple(each) if 1 < len(each) <= _MAX_VALUES else ()
+        return f"{subject}{signs[0]}{'; '.join(values)}", alone
 
 
 def _runs(draft: str, block: Block, markers: Sequence[Span]) -> Iterator[_Run]:

@@ -72,8 +72,16 @@ class _PreparedClaim:
             return ((self.claim, self.context),)
         first, *others = self.extraction.parts
         before = replace(self.context, before=f"{self.context.before} {first.plain}".strip())
-        following = ((part, before if needs_context(part.plain) else self.context) for part in others)
+        leaning = (needs_context(part.plain) and not part.row for part in others)
+        following = (
+            (part, before if leans else self.context) for part, leans in zip(others, leaning, strict=True)
+        )
         return ((first, self.context), *following)
+
+
+def _by_value(claim: Claim, extraction: Extraction) -> Extraction:
+    """The values of a row as parts: a passage may have them all, and yet not say them of these columns."""
+    return replace(extraction, parts=tuple(replace(claim, plain=value, values=()) for value in claim.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +157,10 @@ class Verifier:
         parts: Sequence[Extraction] = [_WHOLE] * len(wanted)
         if self.extractor is not None and wanted:
             parts = await self.extractor.extract([claim for claim, _ in wanted], question)
-        return [_PreparedClaim(*need, extraction) for need, extraction in zip(wanted, parts, strict=True)]
+        return [
+            _PreparedClaim(*need, extraction if extraction.parts else _by_value(need[0], extraction))
+            for need, extraction in zip(wanted, parts, strict=True)
+        ]
 
     async def _find_all(
         self,

@@ -109,6 +109,16 @@ def test_code_that_names_a_value_in_code_is_a_claim() -> None:
     ]
 
 
+def test_a_row_has_its_values_one_by_one() -> None:
+    rows = "| People | 2 million | 3 million | many |\n| River | Seine |"
+    table = f"| City | Paris | Rome | Value |\n|-|-|-|-|\n{rows}"
+    _, people, river = segment(table)
+    assert people.values == ("People, Paris: 2 million", "People, Rome: 3 million", "People: many")
+    assert river.values == ()
+    many = "|".join(map(str, range(10)))
+    assert segment(f"|{many}|\n|{'-|' * 10}\n|{many}|")[1].values == ()
+
+
 def test_a_row_of_one_cell_of_code_says_nothing() -> None:
     assert [claim.plain for claim in segment("| A | B |\n|-|-|\n| `x` | |")] == ["A | B"]
 

@@ -187,3 +187,24 @@ def test_what_stands_under_a_name_is_said_of_that_name(base_url: str, form: str,
         facts = [claim for claim in checked["verification"]["claims"] if ": " in claim["text"]]
         held = [claim["verdict"] == "supported" for claim in facts]
         assert held == [order == names] * 6, [claim["verdict"] for claim in facts]
+
+
+def test_a_row_holds_only_if_each_value_does(base_url: str) -> None:
+    """A passage of each bridge has the values; those of one are not the other's."""
+    rows = "| Length | {} | {} |\n| Opened in | {} | {} |\n"
+    right = ("412 metres", "887 metres", "1931", "1957")
+    for values, holds in ((right, True), (("887 metres", "412 metres", "1957", "1931"), False)):
+        checked = post(
+            base_url,
+            "check",
+            text=f"| | {' | '.join(BRIDGES)} |\n|-|-|-|\n{rows.format(*values)}",
+            question="Compare them.",
+            documents=BRIDGE_DOCUMENTS,
+            vouch={"evidence": "request"},
+        )
+        _, *told = checked["verification"]["claims"]
+        assert [claim["verdict"] == "supported" for claim in told] == [holds, holds]
+        assert [part["text"] for part in told[0]["parts"]] == [
+            f"Length, {name}: {value}" for name, value in zip(BRIDGES, values[:2], strict=True)
+        ]
+        assert [len(claim["references"]) for claim in told] == ([2, 2] if holds else [0, 0])
