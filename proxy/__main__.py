@@ -457,7 +457,7 @@ def main() -> NoReturn:
         sys.exit(1)
     except OSError as error:
         _drop_output()
-        _fail(f"{error.filename or 'The output'}: {error.strerror or error}.")
+        _fail(f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error}.")
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(0)

@@ -147,7 +147,10 @@ class Supervisor:
         for number, due in list(self._due.items()):
             if time.monotonic() >= due:
                 del self._due[number]
-                self._start(number)
+                try:
+                    self._start(number)
+                except OSError as error:  # no more processes, memory or files: the others serve on
+                    self._start_later(number, f"could not be started: {error.strerror}", failed=True)
 
     def _listen(self, worker: Worker) -> None:
         """Reads what a worker tells: the number of passages when it serves, or why it can't."""
@@ -168,13 +171,16 @@ class Supervisor:
         mark_process_dead(worker.process.pid, str(self._folder))  # type: ignore[no-untyped-call]
         if not begun:
             raise ConfigError(worker.failure or f"A worker ended while it started ({status}).")
-        if worker.passages is None:
-            pause = self._pauses[worker.number]
-            self._pauses[worker.number] = min(_LAST_PAUSE, 2 * pause or _FIRST_PAUSE)
-        pause = self._pauses[worker.number]
         why = f": {worker.failure}" if worker.failure else ""
-        log.error("worker %d ended (%s)%s; another one starts in %g s", worker.number, status, why, pause)
-        self._due[worker.number] = time.monotonic() + pause
+        self._start_later(worker.number, f"ended ({status}){why}", failed=worker.passages is None)
+
+    def _start_later(self, number: int, what: str, *, failed: bool) -> None:
+        """Has another worker started: at once, or, where one `failed` before it served, after a pause."""
+        if failed:
+            self._pauses[number] = min(_LAST_PAUSE, 2 * self._pauses[number] or _FIRST_PAUSE)
+        pause = self._pauses[number]
+        log.error("worker %d %s; another one starts in %g s", number, what, pause)
+        self._due[number] = time.monotonic() + pause
 
     @staticmethod
     def _send(worker: Worker, number: int) -> None:

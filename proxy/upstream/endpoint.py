@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from proxy.errors import UpstreamError
 from proxy.protocols import LLM
@@ -58,9 +58,11 @@ class Endpoint:
         return rest if slash and provider in OPENAI_COMPATIBLE else self.model
 
     def secrets(self, client_key: str | None) -> tuple[str, ...]:
-        """Texts that no message may repeat, longest first."""
+        """Texts that no message may repeat, longest first. A client's key is one where it is sent on."""
         base = urlsplit(self.api_base or "")
-        texts = {self.api_key, client_key, base.password, base.query, *self.headers.values()}
+        values = (value for _, value in parse_qsl(base.query))
+        sent = client_key if self.client_key else self.api_key
+        texts = {sent, base.password, base.query, *values, *self.headers.values()}
         return tuple(sorted((text for text in texts if text and len(text) > 3), key=len, reverse=True))
 
     @property

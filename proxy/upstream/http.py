@@ -47,6 +47,9 @@ _STREAM_BYTES, _STREAM_BYTES_A_SECOND = 262_144, 524_288
 """A stream that brings more than so many bytes at once, and then so many a second, is faster than any LLM:
 some 1,300 tokens, and 2,600 a second. What is over it, of all streams of a key, comes at that pace."""
 
+_PLACEHOLDER = 10
+"""Characters of a key that may stand for none: a word that a reply says too (`ollama`, `lm-studio`)."""
+
 LINGER = 0.1
 """Seconds that a stream may take to end after `[DONE]`; then its connection is closed instead of reused."""
 
@@ -110,8 +113,7 @@ class HTTPUpstream:
             raise NotFoundError(f"No such route: /v1/{route}. Passed on are {', '.join(sorted(FORWARDED))}.")
         named = {"model": self._model} if "model" in body else {}
         response = await self._post(route, {**body, **named}, api_key, self._deadline())
-        secrets = self._endpoint.secrets(api_key)
-        return _forwarded(response, without(self._pieces(response), secrets, lines=False))
+        return _forwarded(response, self._told(self._pieces(response), lines=False))
 
     async def relay(self, chat: Chat) -> Forwarded:
         """The chat's answer, byte by byte. See `endpoint.Relay`.
@@ -134,8 +136,9 @@ class HTTPUpstream:
             response.close()
             raise
         pieces = self._pieces(response, first, stream=stream)
-        lines = whole_lines(pieces, self._endpoint.model) if stream else pieces
-        return _forwarded(response, without(lines, self._endpoint.secrets(chat.api_key), lines=stream))
+        if stream:
+            pieces = whole_lines(pieces, self._endpoint.model, self._endpoint.max_reply_bytes)
+        return _forwarded(response, self._told(pieces, lines=stream))
 
     async def close(self) -> None:
         """Closes the pool, unless it was given."""
@@ -290,6 +293,11 @@ class HTTPUpstream:
                 piece = await self._piece(response, deadline)
         finally:
             response.close()
+
+    def _told(self, pieces: AsyncIterator[bytes], *, lines: bool) -> AsyncIterator[bytes]:
+        """An answer without the secrets of this server. The client's own key is none to it."""
+        secrets = [secret for secret in self._endpoint.secrets(None) if len(secret) > _PLACEHOLDER]
+        return without(pieces, secrets, lines=lines)
 
     async def _drain(self, response: aiohttp.ClientResponse) -> None:
         """Reads the rest after `[DONE]`, usually the end of the body, so that the connection is reused."""

@@ -188,39 +188,50 @@ async def without(
         yield held
 
 
-async def whole_lines(pieces: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:
+async def whole_lines(
+    pieces: AsyncIterator[bytes], where: str, max_bytes: int = 20_000_000
+) -> AsyncIterator[bytes]:
     """The stream's bytes, in pieces that end with a line, so that an error event can follow any of them.
 
-    Raises `BrokenOffError` if the stream ends before the reply is finished.
+    Raises `BrokenOffError` if the stream ends before the reply is finished, `UpstreamProtocolError` for a
+    line of more than `max_bytes`.
     """
     lines = Lines()
     async for piece in pieces:
         if whole := lines.feed(piece):
             yield whole
+        if lines.waiting > max_bytes:
+            raise UpstreamProtocolError(f"{where} streamed a line that is larger than `max_reply_bytes`.")
     if not lines.finished:
         raise BrokenOffError(f"{where}: the stream broke off.")
-    if lines.held:
-        yield lines.held
+    if held := lines.held:
+        yield held
 
 
 class Lines:
     """Splits bytes into whole lines, which may be sent on, and the rest of the last one, which is held."""
 
     def __init__(self) -> None:
-        self.held = b""
-        """The beginning of a line whose end has not come."""
+        self.waiting = 0
+        """The size of what is held."""
+        self._held: list[bytes] = []
         self._tail = bytearray()
+
+    @property
+    def held(self) -> bytes:
+        """The beginning of a line whose end has not come."""
+        return b"".join(self._held)
 
     def feed(self, data: bytes) -> bytes:
         """The bytes that may be sent on: up to the last end of a line."""
         self._remember(data)
-        if not self.held and data.endswith(b"\n"):
-            return data
         end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-        if not end:
-            self.held += data
-            return b""
-        whole, self.held = self.held + data[:end], data[end:]
+        whole = b"".join((*self._held, data[:end])) if end else b""
+        if end:
+            self._held, self.waiting = [], 0
+        if rest := data[end:]:
+            self._held.append(rest)
+            self.waiting += len(rest)
         return whole
 
     @property

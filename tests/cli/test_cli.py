@@ -174,7 +174,7 @@ def test_output_that_can_not_be_written_is_one_clear_line(command: tuple[str, ..
     with FULL.open("wb") as full:
         pipe = subprocess.PIPE
         done = subprocess.run([*VOUCH, *command], stdout=full, stderr=pipe, text=True, cwd=tmp_path)
-    assert one_line(done) == "vouch: The output: No space left on device."
+    assert one_line(done) == "vouch: No space left on device."
     assert done.returncode == 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -44,6 +45,7 @@ class Group:
     process: subprocess.Popen[str]
     url: str
     index: Path
+    log: Path
 
     def workers(self) -> list[int]:
         """The processes that serve."""
@@ -111,7 +113,7 @@ def group(
         assert address, (folder / "log").read_text()
         assert "passages, by 2 workers:" in said
         assert said.count("Loading the checker") == 1
-        group = Group(process, address[1], folder / "index")
+        group = Group(process, address[1], folder / "index", folder / "log")
         yield group
         process.kill()
     log.close()
@@ -162,6 +164,18 @@ def test_a_worker_that_dies_is_replaced_and_its_counts_stay(group: Group) -> Non
     with group.only(new):
         assert group.ask("/v1/check", **CHECK).status_code == 200
         until(lambda: group.metric("vouch_requests_total") >= before + 2)
+
+
+def test_a_worker_that_can_not_be_started_is_tried_again_while_the_others_serve(group: Group) -> None:
+    first, second = group.workers()
+    before = resource.prlimit(group.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(group.process.pid, resource.RLIMIT_NOFILE, (8, before[1]))
+    os.kill(first, signal.SIGKILL)
+    until(lambda: group.workers() == [second])
+    until(lambda: "could not be started: Too many open files" in group.log.read_text())
+    assert group.ask("/v1/check", **CHECK).status_code == 200
+    resource.prlimit(group.process.pid, resource.RLIMIT_NOFILE, before)
+    until(lambda: len(group.workers()) == 2)
 
 
 def test_on_sigterm_streams_come_to_their_end(group: Group, upstream: Upstream) -> None:

@@ -213,3 +213,13 @@ def test_a_wrong_parameter_is_named(client: OpenAI, upstream: Upstream) -> None:
     with pytest.raises(openai.BadRequestError, match="top_kk"):
         ask(client, model="test-raw", top_kk=1)
     assert not upstream.requests
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_key_that_stands_for_none_takes_no_word_out_of_a_reply(
+    base_url: str, upstream: Upstream, stream: bool
+) -> None:
+    for key in ("null", "Paris"):
+        upstream.enqueue(Reply("Paris is null and void."))
+        headers = {"authorization": f"Bearer {key}"}
+        assert "***" not in post(base_url, {**BODY, "stream": stream}, headers=headers).text

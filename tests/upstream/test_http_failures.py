@@ -87,6 +87,14 @@ async def test_a_refused_key_is_named_as_ours_and_never_shown(
     assert "Incorrect API key: ***." in error.message
 
 
+async def test_a_token_in_the_address_is_never_shown(endpoint: Endpoint, upstream: Upstream) -> None:
+    upstream.enqueue(Status(403, "The token tok-77/4 of theirs is unknown."))
+    client = HTTPUpstream(replace(endpoint, api_base=f"{upstream.url}?v=2&token=tok-77%2F4"))
+    with pytest.raises(UpstreamError, match=r"The token \*\*\* of theirs is unknown"):
+        await client.complete(chat(api_key="theirs"))
+    await client.close()
+
+
 async def test_the_key_of_the_client_is_used_where_configured(endpoint: Endpoint, upstream: Upstream) -> None:
     llm = HTTPUpstream(replace(endpoint, client_key=True))
     await llm.complete(chat(api_key="sk-of-the-client"))

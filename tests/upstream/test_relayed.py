@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -58,6 +59,17 @@ async def test_a_finish_before_long_last_chunks_is_found_and_memory_is_bounded()
     for _ in range(100):
         lines.feed(b"x" * TAIL + b"\n")
     assert not lines.finished
+
+
+async def test_a_line_without_an_end_is_held_in_linear_time_and_has_a_bound() -> None:
+    with pytest.raises(UpstreamProtocolError, match="larger than `max_reply_bytes`"):
+        await anext(whole_lines(given_in(*[b"x" * 1000] * 1001), "m", 1_000_000))
+    begun = time.process_time()
+    lines = Lines()
+    for _ in range(20_000):
+        lines.feed(b"x" * 1000)
+    assert len(lines.feed(b"\n")) == 20_000_001
+    assert time.process_time() - begun < 5  # copied for each piece, it is 200 GB
 
 
 @pytest.mark.parametrize("first", [b"{", b' \n{"a"', b"\n"])
