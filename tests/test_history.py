@@ -92,7 +92,7 @@ def test_real_replies_come_back_as_they_were_written(
         assert seen(message, sign) == draft
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     drafts(),
     st.sampled_from(list(PROFILES)),

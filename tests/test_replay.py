@@ -21,7 +21,7 @@ from tests.serving import serving, settings_for
 
 FELM = DATA / "papers" / "ceg_felm_wk_top10.json"
 HALUEVAL = DATA / "papers" / "ceg_halueval_377.json"
-PASSAGES, ANSWERS, STEP = 150, 10, 30
+PASSAGES, ANSWERS, STEP = 100, 6, 60
 """Of 5,795 and 184, and one of as many of 377 drafts: the benchmark replays them all."""
 CORPUS = DATA / "corpora" / "wikipedia_en.jsonl"
 

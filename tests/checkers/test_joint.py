@@ -141,7 +141,7 @@ def test_lines_are_read_strictly(name: PromptName, answer: str, verdicts: list[V
 
 
 @given(st.text(max_size=200), st.sampled_from(NAMES))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_no_text_around_a_negative_line_makes_it_one_of_support(said: str, name: PromptName) -> None:
     for answer in (
         f"{said}\n1: {NO[name]}",

@@ -140,7 +140,7 @@ def test_answers_are_read_strictly(prompt: PromptName, answer: str, verdict: Ver
 
 
 @given(st.text(max_size=200), st.sampled_from(NAMES))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_a_negative_last_line_is_never_read_as_support_whatever_stands_above(
     said: str, name: PromptName
 ) -> None:
@@ -357,7 +357,7 @@ async def test_a_window_that_could_not_be_read_leaves_the_claim_unverified(
 
 
 @given(st.integers(0, 5_000), st.integers(4, 600))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_windows_are_bounded_and_overlap(length: int, size: int) -> None:
     text = "".join(chr(0x4E00 + at % 997) for at in range(length))
     found = list(windows(text, size))

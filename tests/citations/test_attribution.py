@@ -111,7 +111,7 @@ def test_links_that_are_no_marks_stay(answer: str) -> None:
     assert read_citations(answer).text == answer
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(drafts() | st.text("ab1. []()【】*`$|\n-。^:", max_size=60))
 @example("x. [1](u)[2](v) y.")
 def test_the_text_is_what_stripping_leaves_and_every_place_maps_back(answer: str) -> None:
@@ -122,7 +122,7 @@ def test_the_text_is_what_stripping_leaves_and_every_place_maps_back(answer: str
         assert answer[start:end] == character
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(drafts(), st.randoms(use_true_random=False))
 def test_marks_behind_claims_come_back_as_their_numbers(text: str, rng: random.Random) -> None:
     check_round_trip(strip_markers(text), rng)

@@ -134,7 +134,7 @@ def test_numbers_of_the_documents_that_were_shown_are_citations() -> None:
     assert strip_markers("Paris [1] is the capital [1-3].", known={1, 2, 3}) == "Paris is the capital."
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(drafts(), st.randoms(use_true_random=False), st.sampled_from(MARKS))
 @example("He left.(see below)\n", random.Random(1), "brackets")
 @example("He left. ”x [ which? ] of\n", random.Random(1), "brackets")
@@ -151,7 +151,7 @@ def test_marks_at_claim_ends_come_out_without_a_trace(
     assert strip_markers(marked(draft, chosen, style)) == draft
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(drafts() | st.text("ab1. []()【】*`$|\n-。^:", max_size=60))
 @example("He left. [1] ” [2] foo")
 def test_stripping_twice_is_stripping_once(text: str) -> None:

@@ -143,7 +143,7 @@ def test_what_comes_later_changes_no_marker_that_was_sent(numbers: dict[str, int
     assert whole.startswith(first)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.data())
 def test_every_offset_is_right_whatever_is_cited(data: st.DataObject) -> None:
     draft = data.draw(st.text(min_size=1, max_size=60))

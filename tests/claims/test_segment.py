@@ -153,7 +153,7 @@ def test_headings_end_with_their_table() -> None:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(drafts() | st.text(max_size=80))
 def test_spans_are_exact_ordered_and_disjoint(draft: str) -> None:
     position = 0
@@ -439,7 +439,7 @@ def test_text_that_is_no_json_object_has_no_json_claims(draft: str) -> None:
     assert segment_json(draft) == ()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(st.text(max_size=5), st.text(max_size=40) | st.lists(st.text(max_size=20), max_size=3)),
     st.booleans(),

@@ -298,7 +298,7 @@ ATOMS = st.sampled_from(
 
 
 @given(st.lists(ATOMS, max_size=8).map("\n".join))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_an_answer_says_all_of_a_sentence_is_checked(answer: str) -> None:
     claims = CLAIMS[:2]
     reading = read_triplets(answer, claims)

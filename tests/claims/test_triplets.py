@@ -144,7 +144,7 @@ def test_reading_a_huge_answer_comes_to_an_end(unit: str) -> None:
 
 
 @given(st.text(max_size=300), st.integers(0, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_reading_never_fails_and_elements_are_never_empty(answer: str, count: int) -> None:
     claims = (CLAIMS * 2)[:count]
     reading = read_triplets(answer, claims)
@@ -162,7 +162,7 @@ WORDS = st.text(st.characters(whitelist_categories=["L", "N"]), min_size=1, max_
     WORDS,
     st.sampled_from(['("{}", "{}", "{}")', "- ('{}','{}','{}'),", "（“{}”，“{}”，“{}”）"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_what_is_written_as_asked_is_read_as_written(head: str, relation: str, tail: str, form: str) -> None:
     reading = read_triplets(f"[1]\n{form.format(head, relation, tail)}", CLAIMS[:1])
     assert reading.triplets == ((Triplet(head, relation, tail),),)

@@ -170,7 +170,7 @@ TITLE = TEXT.map(lambda text: text.replace("\n", " "))
     st.lists(st.builds(Document, TITLE, TEXT), max_size=4),
     st.sampled_from(["en", "zh"]),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_reading_undoes_writing(
     contradicted: list[str], unsupported: list[str], documents: list[Document], language: str
 ) -> None:
@@ -179,7 +179,7 @@ def test_reading_undoes_writing(
 
 
 @given(st.lists(st.text(max_size=80), max_size=5))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_a_mark_is_in_none_of_the_texts_and_the_same_for_the_same(texts: list[str]) -> None:
     mark = delimiter_for(texts)
     assert re.fullmatch(f"[0-9a-f]{{{LENGTH}}}", mark)

@@ -171,7 +171,7 @@ LANGUAGES: st.SearchStrategy[Language] = st.sampled_from(["en", "zh"])
     st.lists(st.builds(Document, LINE, TEXT), max_size=4),
     LANGUAGES,
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_reading_undoes_writing(
     sentences: list[Sentence], documents: list[Document], language: Language
 ) -> None:
@@ -233,7 +233,7 @@ def test_a_single_rewrite_needs_no_number() -> None:
 
 
 @given(st.text(st.one_of(st.sampled_from("=\n 12<>think/`DROPend"), st.characters()), max_size=200))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 def test_any_answer_is_read_without_an_error(answer: str) -> None:
     for number, said in read_rewrites(answer, 5).items():
         assert 1 <= number <= 5

@@ -48,7 +48,7 @@ PIECES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(
     pieces=st.lists(PIECES, max_size=30),
     cuts=st.lists(st.integers(0, 2000), max_size=4),

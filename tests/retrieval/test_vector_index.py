@@ -354,7 +354,7 @@ def test_recall_over_real_passages(tmp_path: Path) -> None:
     source = DATA / "corpora" / "wikipedia_en.jsonl"
     if not source.exists():
         pytest.skip("the measuring data are not beside the repository")
-    lines = source.read_text(encoding="utf-8").splitlines()[:300]
+    lines = source.read_text(encoding="utf-8").splitlines()[:150]
     (tmp_path / "wiki.jsonl").write_text("\n".join(lines), encoding="utf-8")
     pairs = json.loads((DATA / "papers" / "wikiretr-gpt4.json").read_text(encoding="utf-8"))
     queries = packaged_encoder().encode([pair["claim"] for pair in pairs[:60]])

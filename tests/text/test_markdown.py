@@ -96,7 +96,7 @@ def test_formatting_code_links_and_math_are_told_from_text() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(drafts())
 def test_blocks_and_tokens_are_in_order_and_disjoint(draft: str) -> None:
     position = 0

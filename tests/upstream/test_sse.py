@@ -57,7 +57,7 @@ def test_data_of_events(stream: bytes, expected: list[str]) -> None:
     assert events(stream) == expected
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(
     st.lists(st.text(alphabet="a: é世🎉\t", max_size=8), min_size=1, max_size=6),
     st.sampled_from(["\n", "\r\n", "\r"]),
@@ -70,7 +70,7 @@ def test_where_the_bytes_are_cut_makes_no_difference(texts: list[str], end: str,
     assert events(*pieces) == events(stream) == texts
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.lists(st.binary(max_size=50), max_size=8))
 def test_garbage_ends_in_an_error_of_ours(pieces: list[bytes]) -> None:
     with pytest.raises(UpstreamError):
