@@ -349,6 +349,7 @@ def test_a_wrong_kind_is_one_clear_line(tmp_path: Path) -> None:
     assert "index.dense" in line
 
 
+@pytest.mark.timeout(300)
 def test_recall_over_real_passages(tmp_path: Path) -> None:
     """WikiRetr's claims over Wikipedia's passages, by the packaged encoder."""
     source = DATA / "corpora" / "wikipedia_en.jsonl"
