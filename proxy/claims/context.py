@@ -90,8 +90,12 @@ def _characters(raw: str, plain: str) -> tuple[str, list[int], list[bool]]:
     return "".join(text), places, whole
 
 
-_MAX_CONTEXT, _MAX_TOPIC, _MAX_TOPICS, _CACHED = 300, 120, 8, 1024
-_MAX_QUERY = 2000
+_MAX_CONTEXT, _MAX_TOPIC, _MAX_QUERY = 300, 120, 2000
+"""Characters."""
+_MAX_TOPICS = 8
+"""Headings and items above a claim that are kept, the nearest ones."""
+_CACHED = 1024
+"""Texts whose reading is kept: while a reply streams, its earlier claims are read again with each piece."""
 _ITEM_GAP = 3
 """Characters between two claims from which on a list mark stands between them (`\\n- `)."""
 
@@ -154,7 +158,7 @@ class _Topic:
         return _named(self.claim.plain)
 
     @property
-    def names(self) -> bool:
+    def is_name(self) -> bool:
         """Whether it is a heading, or an item that states nothing: what stands below is said of it."""
         return bool(self.text) and (
             self.claim.level <= HEADING_LEVELS or self.text == _title(self.claim.plain)
@@ -261,7 +265,7 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     if not row and not _says_something(lead_in):
         lead_in = ""
     title = _title(lead_in) if needed else ""
-    naming = [topic for topic in prior_claims.topics if topic.names]
+    naming = [topic for topic in prior_claims.topics if topic.is_name]
     names = [topic.text for topic in naming if topic.claim.level <= HEADING_LEVELS]
     names += [title, *(topic.text for topic in naming if topic.claim.level > HEADING_LEVELS)]
     names = [name for name in names if name]
@@ -272,7 +276,7 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     if needed and not before and not asked:
         before = question
     if needed:
-        items = (topic.text for topic in prior_claims.topics if topic.text and not topic.names)
+        items = (topic.text for topic in prior_claims.topics if topic.text and not topic.is_name)
         before = " ".join(filter(None, (before, *items)))
     about = needed or (asked and not _is_named(names[-1], claim.plain))
     topic = " ".join(names) if about else ""

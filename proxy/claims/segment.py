@@ -17,8 +17,10 @@ from proxy.types import HEADING_LEVELS, Claim
 _STOPS = ".!?。！？；…:："
 _LONG_LINE = 60
 _MASKED = re.compile(r"[\s.!?。！？；…｡\[\]]")
-_NAMES = frozenset(": ： = - – — → => ->".split())
+_ASSIGNS = frozenset(": ： = - – — → => ->".split())
+"""What stands between the name of a value and the value."""
 _LIST = re.compile(r"\[\d")
+"""How a list of numbers begins; other citation markers begin differently (`[^1]`, `【1】`)."""
 _WHITE_SPACE = re.compile(r"\s+")
 CUTS = (re.compile(r"[,;，；、:：]\s*+"), re.compile(r"\s++"))
 """Where a sentence that is too long may be divided, the best first."""
@@ -258,7 +260,7 @@ class _Run:
             if token.kind == "code" and named and text.strip():
                 return True
             if token.kind in ("text", "code"):
-                named = token.kind == "text" and text.strip() in _NAMES and index > 0
+                named = token.kind == "text" and text.strip() in _ASSIGNS and index > 0
             index += 1
         return False
 

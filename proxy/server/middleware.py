@@ -193,7 +193,7 @@ class LocalOnly:
 
     Refused are a `Host` that is neither an address nor among `hosts` (a website whose name leads here: DNS
     rebinding), and an `Origin` that is neither this server nor among `origins` (a page that sends requests to
-    it). Programs send no origin; browsers send it for the page's own scripts, which hold nothing.
+    it). Programs send no origin; browsers send it for the page's own scripts, which hold no data.
     """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str], origins: Sequence[str]) -> None:

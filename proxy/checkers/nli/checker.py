@@ -135,7 +135,7 @@ class NLIChecker:
     def _read_one(self, pair: Pair) -> tuple[Language, list[Window] | Judgement]:
         """The pair's windows, or its judgement where there is nothing to read. The border: a text that we
         stumble over leaves its own pair UNVERIFIED."""
-        language = language_of(pair.claim)
+        language = language_of(pair.statement)
         if language not in self._models:
             return language, Judgement(
                 Verdict.UNVERIFIED, reason=f"there is no model for language {language}"
