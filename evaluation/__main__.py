@@ -16,6 +16,7 @@ from evaluation.halueval import command as halueval
 from evaluation.halueval_qa import command as halueval_qa
 from evaluation.noise import command as noise
 from evaluation.refchecker import command as refchecker
+from evaluation.structured import command as structured
 from evaluation.wikibio import command as wikibio
 from evaluation.wikiretr import command as wikiretr
 from proxy.errors import VouchError
@@ -39,6 +40,7 @@ class Command(Protocol):
 _MODULES: tuple[Command, ...] = (
     checkers,
     contrast,
+    structured,
     noise,
     wikiretr,
     felm,

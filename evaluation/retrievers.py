@@ -11,7 +11,7 @@ from proxy.config.settings import Settings
 from proxy.engine.verifier import Verifier
 from proxy.errors import CheckError
 from proxy.protocols import Checker, Retriever
-from proxy.types import Claim, Evidence, Finding, Passage
+from proxy.types import Claim, Evidence, Finding, Page, Passage
 
 _PATIENCE = 24 * 3600.0
 """Seconds that the claims of one reply may take: a table waits where a client would not."""
@@ -29,14 +29,16 @@ class Given:
 
 
 class Accurate:
-    """`protocols.Retriever` over one trusted passage: RefChecker's accurate context."""
+    """`protocols.Retriever` over trusted passages: RefChecker's accurate context."""
 
-    def __init__(self, title: str, text: str) -> None:
-        self._evidence = (Evidence(passage(title, text), 1.0),) if text.strip() else ()
+    def __init__(self, *pages: Page) -> None:
+        self._evidence = tuple(
+            Evidence(passage(page.title, page.text), 1.0) for page in pages if page.text.strip()
+        )
 
     async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
-        """The passage, whatever the query; nothing where it has no text."""
-        return [self._evidence for _ in queries]
+        """The first k passages that have text, whatever the query."""
+        return [self._evidence[:k] for _ in queries]
 
 
 def passage(title: str, text: str) -> Passage:

@@ -7,7 +7,8 @@
 - `deleted`: a supported claim beside its evidence without the sentence that says it, and as it was;
 - `beside`: rows as they are, but read together with the evidence of another row;
 - `confused`: as `renamed`, and the article of the other name is read in the same window;
-- `balanced`: rows as they are, but so many that a claim's likeness to its evidence does not tell its label.
+- `balanced`: rows as they are, but so many that a claim's likeness to its evidence does not tell its label;
+- `headed`: such rows, whose claims stand under a heading: the title of the evidence, a general one, or both.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ from random import Random
 from typing import Literal
 
 from evaluation.contrast.data import likeness
+from proxy.claims.context import contexts
+from proxy.claims.segment import segment
+from proxy.text.scripts import language_of
 from proxy.text.sentences import sentence_spans
 from proxy.text.words import closest, words
+from proxy.types import Language
 from training.rows import TrainingRow
 
-Made = Literal["deleted", "mismatched", "misnumbered", "copied", "renamed", "beside", "confused", "balanced"]
+Made = Literal[
+    "deleted", "mismatched", "misnumbered", "copied", "renamed", "beside", "confused", "balanced", "headed"
+]
 
 _NEAREST_OF = 64
 """Other rows among which the nearest evidence is looked for."""
@@ -36,6 +43,43 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _TITLE = re.compile(r"(?:\(meta data\) TITLE|Title):")
 _LIKENESS_STEPS = 8
 """Parts of likeness, from 0 to 1; within each, as many right rows as wrong ones are kept."""
+_OUTLINES = ("## {title}\n\n", "## {heading}\n\n- ", "# {title}\n\n## {heading}\n\n", "**{title}**\n\n- ")
+_HEADINGS: Mapping[Language, Sequence[str]] = {
+    "en": (
+        "History",
+        "Background",
+        "What it means",
+        "In numbers",
+        "Details on the subject",
+        "People",
+        "Use",
+        "Main findings",
+        "Limits and exceptions",
+        "Timeline",
+    ),
+    "zh": ("历史", "背景", "基本数据", "人物", "用途", "主要结论", "限制与例外", "时间线", "影响", "现状"),
+}
+"""Headings that fit any text."""
+_QUESTIONS: Mapping[Language, Sequence[str]] = {
+    "en": (
+        "Tell me about {title}.",
+        "what do you know about {title}?",
+        "{title}: give me a detailed overview",
+        "Summarise what my documents say about {title} and {other}.",
+        "How do {other} and {title} differ?",
+        "Please summarise the documents.",
+        "I have to write a short report, what should be in it?",
+    ),
+    "zh": (
+        "请介绍一下{title}。",
+        "{title}是怎么回事？",
+        "详细说说{title}",
+        "{title}和{other}分别是什么情况？",
+        "总结一下我上传的资料。",
+        "帮我整理要点",
+    ),
+}
+"""Questions that a reply of any text may answer."""
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -163,6 +207,19 @@ def _balanced(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]
     return (row for number, row in enumerate(rows) if number in kept)
 
 
+def _headed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    titles = sorted({row.title for row in rows if row.title})
+    for row in _balanced(rows, rng):
+        if not row.title:
+            continue
+        language = language_of(row.claim)
+        about = {"title": row.title, "other": rng.choice(titles), "heading": rng.choice(_HEADINGS[language])}
+        claims = segment(rng.choice(_OUTLINES).format_map(about) + row.claim)
+        context = contexts(claims, rng.choice(_QUESTIONS[language]).format_map(about))[-1]
+        if context.topic and claims[-1].plain == row.claim:
+            yield _as(row, "headed", row.label, topic=context.topic, context=context.before)
+
+
 _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
     "mismatched": _mismatched,
     "misnumbered": _misnumbered,
@@ -172,6 +229,7 @@ _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[Traini
     "beside": _beside,
     "confused": _confused,
     "balanced": _balanced,
+    "headed": _headed,
 }
 
 

@@ -28,6 +28,10 @@ class TrainingRow(Row):
     other_title: str = ""
     other: str = ""
     """Another passage, which is read in the same window, and its title."""
+    topic: str = ""
+    context: str | None = None
+    """What the claim of a reply stands under, and what it needs to be understood: see `proxy.types.Context`.
+    Without a context the claim is read as the only one of its reply."""
 
     @property
     def label_class(self) -> int:
@@ -35,11 +39,13 @@ class TrainingRow(Row):
         return _CLASSES[self.label]
 
     def pair(self) -> Pair:
-        """The row as the proxy would ask it: the question is context where the claim needs one, such as a
-        short answer, and is left out otherwise."""
+        """The row as the proxy would ask it. Of a claim that is the only one of its reply, the question is
+        the context where the claim needs one, such as a short answer, and is left out otherwise."""
         pair = super().pair()
-        question = " ".join((self.question or "").split())
-        context = shortened(question, _LONGEST_QUESTION) if needs_context(self.claim) else ""
+        context = self.context
+        if context is None:
+            question = " ".join((self.question or "").split())
+            context = shortened(question, _LONGEST_QUESTION) if needs_context(self.claim) else ""
         others = (Page(self.other, self.other_title),) if self.other else ()
         title = pair.title or self.title
-        return replace(pair, title=title, others=others, context=context, question="")
+        return replace(pair, title=title, others=others, context=context, topic=self.topic, question="")

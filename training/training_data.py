@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Literal
 
 from evaluation.datasets import CorpusRow, read_lines
+from evaluation.structured.data import StructuredReply, read_replies, statements
 from proxy.types import LANGUAGES
 from training.generated.generate import generated
 from training.made import Made, made_rows
@@ -49,8 +51,12 @@ _NEVER_LEARNT = (
     "dev/wice_dev.jsonl",
 )
 """Files of which three tenths calibrate and the others are measured."""
+_REPLIES = "contrast/structured_"
+"""Files of whole replies: see `evaluation.structured.data`."""
 _PASSAGE_CHARS = 600
 """Of a corpus's passage."""
+_OTHER_SHARE, _JOINT_SHARE = 0.5, 0.25
+"""Of the right statements, those beside the other document; of all, those beside both."""
 DRAFTS, FRESH_DRAFTS = 2500, 200
 """Pieces of evidence in the generated files: to learn from, and to calibrate on."""
 
@@ -101,6 +107,9 @@ def read_source(source: Source, path: Path, part: Part) -> list[TrainingRow]:
     """The rows of a file that are for the part: a tenth of what people labelled is kept to calibrate on."""
     if source.file.startswith("corpora/"):
         rows = [_of_passage(passage) for passage in read_lines(path, _Passage)]
+    elif source.file.startswith(_REPLIES):
+        chance = Random(source.file)
+        rows = [row for reply in read_replies(path) for row in _of_reply(reply, chance)]
     else:
         rows = list(read_lines(path, TrainingRow))
     if source.file in _SHARED:
@@ -128,6 +137,37 @@ def _of_passage(passage: _Passage) -> TrainingRow:
             "label": "supported",
         }
     )
+
+
+def _of_reply(reply: StructuredReply, chance: Random) -> Iterator[TrainingRow]:
+    """Each statement of a reply beside the documents, as the proxy would check it.
+
+    A right one beside the document that bears it out, half of them beside the other one too; a wrong one
+    beside each. A quarter of all are read beside both in one window as well.
+    """
+    for number, statement in enumerate(statements(reply)):
+        for index, document in enumerate(reply.documents, 1):
+            supported, other = index in statement.by, reply.documents[2 - index]
+            row = TrainingRow(
+                id=f"{reply.id}-{number}-{index}",
+                claim=statement.plain,
+                evidence=document.text,
+                title=document.title,
+                label="supported" if supported else "not_supported",
+                topic=statement.context.topic,
+                context=statement.context.before,
+            )
+            if supported or not statement.right or chance.random() < _OTHER_SHARE:
+                yield row
+            if index == 1 and chance.random() < _JOINT_SHARE:
+                yield row.model_copy(
+                    update={
+                        "id": f"{row.id}-joint",
+                        "label": "supported" if statement.right else "not_supported",
+                        "other": other.text,
+                        "other_title": other.title,
+                    }
+                )
 
 
 def part_of(evidence: str) -> Part:

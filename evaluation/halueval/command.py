@@ -30,7 +30,7 @@ from evaluation.retrievers import Accurate, open_corpus
 from proxy.config.load import load
 from proxy.config.settings import Settings
 from proxy.protocols import Retriever
-from proxy.types import Finding
+from proxy.types import Finding, Page
 
 NAME = "halueval"
 HELP = "a model picks the right of two answers, before and after its reasoning is checked (CEG Table 3)"
@@ -128,7 +128,7 @@ async def _evidence(
     settings: Settings, options: argparse.Namespace
 ) -> AsyncIterator[Callable[[Question], Retriever]]:
     if options.evidence == "knowledge":
-        yield lambda question: Accurate("", question.knowledge)
+        yield lambda question: Accurate(Page(question.knowledge))
         return
     async with open_corpus(settings) as corpus:
         yield lambda _: corpus

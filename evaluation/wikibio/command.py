@@ -23,7 +23,7 @@ from evaluation.wikibio.data import Biography, Sentences, figures, read_wikibio
 from proxy.config.load import load
 from proxy.config.settings import Settings
 from proxy.protocols import Retriever
-from proxy.types import Finding, Verdict
+from proxy.types import Finding, Page, Verdict
 
 NAME = "wikibio"
 HELP = "wrong sentences found in GPT-3's biographies, SelfCheckGPT's data (CEG Table 1)"
@@ -95,7 +95,7 @@ async def _check(
     async with open_judge(settings, options) as judge, _corpus(settings, options) as corpus:
 
         async def check(biography: Biography) -> tuple[Finding, ...]:
-            evidence = corpus or Accurate("", biography.wiki_bio_text)
+            evidence = corpus or Accurate(Page(biography.wiki_bio_text))
             return await verify(biography.claims(), "", judge.checker, evidence, settings.retrieval.top_k)
 
         return await in_order(biographies, check, options.concurrency, options.data.name), judge.meter

@@ -42,7 +42,7 @@ def made(kind: Made, seed: int = 1) -> list[TrainingRow]:
 
 
 def test_the_same_seed_gives_the_same_rows() -> None:
-    for kind in ("mismatched", "misnumbered", "copied", "renamed", "beside", "confused"):
+    for kind in ("mismatched", "misnumbered", "copied", "renamed", "beside", "confused", "headed"):
         assert made(kind) == made(kind)
 
 
@@ -98,6 +98,25 @@ def test_what_holds_for_one_passage_does_not_hold_for_the_other_one_in_the_windo
     for row in found:
         assert (row.claim in row.evidence or row.claim in row.other) == row.supported
         assert any(title in row.claim for title in (row.title, row.other_title))
+
+
+def test_claims_under_a_heading_are_read_with_it_and_with_a_question() -> None:
+    claims = ("It was finished in the 1880s.", "It was finished in the 1960s.")
+    labels = ("supported", "contradicted")
+    own = [
+        TrainingRow.model_validate(
+            {"id": f"{number}-{label}", "claim": claim, "evidence": TEXTS[0], "title": "Iron", "label": label}
+        )
+        for number in range(20)
+        for claim, label in zip(claims, labels, strict=True)
+    ]
+    found = made_rows(own, "headed", Random(1))
+    assert {(row.claim, row.label) for row in found} == set(zip(claims, labels, strict=True))
+    outlines = {row.topic for row in found}
+    assert "Iron:" in outlines
+    assert any(topic.startswith("Iron: ") for topic in outlines)
+    assert all(row.pair().statement == f"{row.topic} {row.claim}" for row in found)
+    assert all(row.pair().context for row in found)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

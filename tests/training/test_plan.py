@@ -51,6 +51,34 @@ def test_the_passages_of_a_corpus_are_lines_whatever_their_text_has(tmp_path: Pa
         read_source(source, path, "learn")
 
 
+def test_the_facts_of_a_reply_are_read_beside_each_of_its_documents(tmp_path: Path) -> None:
+    path = tmp_path / "structured_en.jsonl"
+    texts = {"Elm": "Elm has 40 mills.", "Fir": "Fir has 70 mills."}
+    reply = {
+        "id": "r",
+        "form": "headings",
+        "question": "Mills?",
+        "documents": [{"title": title, "text": text} for title, text in texts.items()],
+        "reply": "## Elm\n\n- Mills: 40\n\n## Fir\n\n- Number of mills: 40",
+        "facts": [{"text": "Mills: 40", "by": [1]}, {"text": "Number of mills: 40", "by": []}],
+    }
+    path.write_text("".join(json.dumps({**reply, "id": f"r{number}"}) + "\n" for number in range(20)))
+    rows = read_source(Source("contrast/structured_en.jsonl", "own"), path, "learn")
+    for one in rows:
+        assert one.context == "Mills?"
+        assert one.supported == (one.claim == "Mills: 40" and "Elm" in {one.title, one.other_title})
+    alone = {(each.pair().statement, each.title, each.label) for each in rows if not each.other}
+    assert alone == {
+        ("Elm: Mills: 40", "Elm", "supported"),
+        ("Elm: Mills: 40", "Fir", "not_supported"),
+        ("Fir: Number of mills: 40", "Elm", "not_supported"),
+        ("Fir: Number of mills: 40", "Fir", "not_supported"),
+    }
+    both = {(each.claim, each.label) for each in rows if each.other}
+    assert both == {("Mills: 40", "supported"), ("Number of mills: 40", "not_supported")}
+    assert read_source(Source("contrast/structured_en.jsonl", "own"), path, "learn") == rows
+
+
 def test_repetitions_are_spread_over_the_plan(tmp_path: Path) -> None:
     recipe = toy_recipe(toy_base(tmp_path / "base"), tmp_path / "data")
     source = Source("train/toy.jsonl", "MIT", repeat=3)

@@ -1,0 +1,1 @@
+"""Replies with headings, lists and tables, written by hand, over two documents about like things."""
