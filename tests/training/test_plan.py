@@ -59,8 +59,8 @@ def test_the_facts_of_a_reply_are_read_beside_each_of_its_documents(tmp_path: Pa
         "form": "headings",
         "question": "Mills?",
         "documents": [{"title": title, "text": text} for title, text in texts.items()],
-        "reply": "## Elm\n\n- Mills: 40\n\n## Fir\n\n- Number of mills: 40",
-        "facts": [{"text": "Mills: 40", "by": [1]}, {"text": "Number of mills: 40", "by": []}],
+        "reply": "## Elm\n\n- Mills: 40\n\n## Fir\n\n- Mill count: 40",
+        "facts": [{"text": "Mills: 40", "by": [1]}, {"text": "Mill count: 40", "by": []}],
     }
     path.write_text("".join(json.dumps({**reply, "id": f"r{number}"}) + "\n" for number in range(20)))
     rows = read_source(Source("contrast/structured_en.jsonl", "own"), path, "learn")
@@ -71,11 +71,11 @@ def test_the_facts_of_a_reply_are_read_beside_each_of_its_documents(tmp_path: Pa
     assert alone == {
         ("Elm: Mills: 40", "Elm", "supported"),
         ("Elm: Mills: 40", "Fir", "not_supported"),
-        ("Fir: Number of mills: 40", "Elm", "not_supported"),
-        ("Fir: Number of mills: 40", "Fir", "not_supported"),
+        ("Fir: Mill count: 40", "Elm", "not_supported"),
+        ("Fir: Mill count: 40", "Fir", "not_supported"),
     }
     both = {(each.claim, each.label) for each in rows if each.other}
-    assert both == {("Mills: 40", "supported"), ("Number of mills: 40", "not_supported")}
+    assert both == {("Mills: 40", "supported"), ("Mill count: 40", "not_supported")}
     assert read_source(Source("contrast/structured_en.jsonl", "own"), path, "learn") == rows
 
 
