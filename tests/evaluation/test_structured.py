@@ -35,7 +35,7 @@ TABLE = """\
 | Alden Bridge | `412 m` | 1952 |
 | Borley Bridge | 887 m | |
 """
-FACTS = [
+FACTS: list[dict[str, Any]] = [
     {"text": "Length: 412 metres", "by": [1]},
     {"text": "Opened: 1931", "by": [1]},
     {"text": "**Length**: 412 metres", "by": []},
@@ -70,7 +70,7 @@ def test_facts_are_read_with_the_heading_that_they_stand_under(tmp_path: Path) -
 
 
 def test_cells_are_read_with_the_headings_of_row_and_column(tmp_path: Path) -> None:
-    facts = [
+    facts: list[dict[str, Any]] = [
         {"text": "1952", "by": []},
         {"text": "`412 m`", "by": [1]},
         {"text": "887 m", "by": [2]},
@@ -87,7 +87,10 @@ def test_a_claim_holds_where_all_its_facts_do(
     tmp_path: Path, sides: tuple[list[int], list[int]], by: list[list[int]]
 ) -> None:
     text = "The Alden Bridge, 412 metres long, opened in 1931."
-    facts = [{"text": "412 metres long", "by": sides[0]}, {"text": "opened in 1931", "by": sides[1]}]
+    facts: list[dict[str, Any]] = [
+        {"text": "412 metres long", "by": sides[0]},
+        {"text": "opened in 1931", "by": sides[1]},
+    ]
     assert [sides for _, _, sides in of(tmp_path, reply(text, facts))] == by
 
 
@@ -99,7 +102,7 @@ def test_a_fact_that_stands_twice_needs_its_surroundings(
     path = write_lines(tmp_path / "replies.jsonl", [reply(twice, [{"text": text, "by": [1]}])])
     assert main(["structured", "--data", str(path)]) == 2
     assert "the reply 'r-1' does not state 'Length: 412 metres' once" in capsys.readouterr().err
-    facts = [{"text": text, "in": f"Alden Bridge\n\n- {text}", "by": [1]}]
+    facts: list[dict[str, Any]] = [{"text": text, "in": f"Alden Bridge\n\n- {text}", "by": [1]}]
     assert [by for _, _, by in of(tmp_path, reply(twice, facts))] == [[1]]
 
 
