@@ -17,7 +17,8 @@ from evaluation.measurement import Judged, picked, progress
 from evaluation.metrics import Figures, Flags, nested, share, shown, two_way
 from evaluation.output import Report, failures, table
 from evaluation.retrievers import Accurate, verify
-from evaluation.structured.data import DEV, HELD_OUT, StructuredReply, claims_of, read_replies, statements
+from evaluation.structured.data import DEV, HELD_OUT, StructuredReply, read_replies, statements
+from proxy.claims.segment import segment
 from proxy.config.load import load
 from proxy.errors import ConfigError
 from proxy.protocols import Checker
@@ -100,7 +101,7 @@ async def judge(replies: Sequence[StructuredReply], checker: Checker) -> _Facts:
     scores: list[float] = []
     with progress("replies", len(replies)) as advance:
         for reply in replies:
-            claims = claims_of(reply)
+            claims = segment(reply.reply)
             pages = [Page(document.text, document.title) for document in reply.documents]
             verified = await verify(claims, reply.question, checker, Accurate(*pages), len(pages))
             findings: dict[int, Finding] = {found.claim.start: found for found in verified}

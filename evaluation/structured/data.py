@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
+from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
-from evaluation.datasets import CorpusRow, DataError, Line, read_lines
+from evaluation.datasets import CorpusRow, Line, read_lines
 from proxy.claims.context import contexts
 from proxy.claims.segment import segment
-from proxy.text.inline import tokens
+from proxy.text.inline import READ, tokens
 from proxy.text.scripts import language_of
+from proxy.text.words import Span
 from proxy.types import Claim, Context, Language
 
 _FOLDER = Path(__file__).parent
 DEV = (_FOLDER / "dev_en.jsonl", _FOLDER / "dev_zh.jsonl")
 HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
-_READ = ("text", "code", "math", "url")
-"""Tokens that people read."""
 
 
 class Fact(Line):
@@ -39,7 +40,15 @@ class Fact(Line):
 
     text: str = Field(min_length=1)
     within: str = Field(default="", alias="in")
-    by: tuple[int, ...]
+    by: tuple[Literal[1, 2], ...]
+
+    def place(self, reply: str) -> Span:
+        """Where it stands in its reply. Raises `ValueError` where it does not stand there once."""
+        within = self.within or self.text
+        if reply.count(within) != 1 or self.text not in within:
+            raise ValueError(f"the reply does not state {self.text!r} once")
+        start = reply.index(within) + within.rindex(self.text)
+        return start, start + len(self.text)
 
 
 class StructuredReply(Line):
@@ -51,6 +60,12 @@ class StructuredReply(Line):
     documents: tuple[CorpusRow, CorpusRow]
     reply: str
     facts: tuple[Fact, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _states_its_facts(self) -> StructuredReply:
+        for fact in self.facts:
+            fact.place(self.reply)
+        return self
 
     @property
     def language(self) -> Language:
@@ -83,23 +98,14 @@ class Statement:
 
 def read_replies(path: Path) -> Iterator[StructuredReply]:
     """The replies of a file, in order. Raises `DataError`, also where a fact can't be found in its reply."""
-    for reply in read_lines(path, StructuredReply):
-        for fact in reply.facts:
-            if _place(reply.reply, fact) is None:
-                raise DataError(f"{path}: the reply {reply.id!r} does not state {fact.text!r} once.")
-        yield reply
-
-
-def claims_of(reply: StructuredReply) -> tuple[Claim, ...]:
-    """The claims of the reply."""
-    return segment(reply.reply)
+    return read_lines(path, StructuredReply)
 
 
 def statements(reply: StructuredReply) -> Iterator[Statement]:
     """What the reply states, in its order. Claims without a fact are left out, and so are those that no
     document bears out alone, but both together."""
-    claims = claims_of(reply)
-    placed = sorted((_placed(reply.reply, fact), fact) for fact in reply.facts)
+    claims = segment(reply.reply)
+    placed = sorted(((fact.place(reply.reply), fact) for fact in reply.facts), key=itemgetter(0))
     for claim, context in zip(claims, contexts(claims, reply.question), strict=True):
         facts = [fact for (start, end), fact in placed if start < claim.end and claim.start < end]
         parts = _by_value(claim, facts) if claim.values else [(None, facts)]
@@ -121,20 +127,5 @@ def _by_value(claim: Claim, facts: Sequence[Fact]) -> list[tuple[int | None, lis
 
 def _shown(text: str) -> str:
     """The text of a cell without its Markdown."""
-    read = (text[token.start : token.end] for token in tokens(text, (0, len(text))) if token.kind in _READ)
+    read = (text[token.start : token.end] for token in tokens(text, (0, len(text))) if token.kind in READ)
     return " ".join("".join(read).split())
-
-
-def _placed(reply: str, fact: Fact) -> tuple[int, int]:
-    place = _place(reply, fact)
-    if place is None:
-        raise ValueError(f"the reply does not state {fact.text!r} once")
-    return place
-
-
-def _place(reply: str, fact: Fact) -> tuple[int, int] | None:
-    within = fact.within or fact.text
-    if reply.count(within) != 1 or fact.text not in within:
-        return None
-    start = reply.index(within) + within.rindex(fact.text)
-    return start, start + len(fact.text)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from proxy.claims.checkable import is_title
-from proxy.text.inline import tokens
+from proxy.text.inline import READ, tokens
 from proxy.text.scripts import han_count, has_han
 from proxy.text.words import Span, spoken, words
 from proxy.types import HEADING_LEVELS, Claim, Context
@@ -72,7 +72,7 @@ def _characters(raw: str, plain: str) -> tuple[str, list[int], list[bool]]:
     for token in tokens(raw, (0, len(raw))):
         said = token.kind == "citation" and plain.startswith(raw[token.start : token.end], len(text) + gap)
         cited = cited or (token.kind == "citation" and not said)
-        if token.kind not in ("text", "code", "math", "url") and not said:
+        if token.kind not in READ and not said:
             continue
         for place in range(token.start, token.end):
             if raw[place].isspace():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from unicodedata import combining
 
 from proxy.claims.checkable import is_checkable, is_title
-from proxy.text.inline import Token, tokens
+from proxy.text.inline import READ, Token, tokens
 from proxy.text.markdown import Block, Span, blocks
 from proxy.text.sentences import sentence_spans
 from proxy.types import HEADING_LEVELS, Claim
@@ -426,7 +426,7 @@ def _pieces(draft: str, run: Sequence[Token]) -> Iterator[_Piece]:
         if "\n" in draft[end : token.start]:
             yield _Piece(end, " ", " ", False)
         end = token.end
-        if token.kind not in ("text", "code", "math", "url"):
+        if token.kind not in READ:
             continue
         text = draft[token.start : token.end]
         if token.kind == "text" and _before_cited_stop(draft, run, index):

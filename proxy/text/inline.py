@@ -13,7 +13,9 @@ from proxy.text.sentences import CITATION
 
 Span = tuple[int, int]
 TokenKind = Literal["text", "code", "math", "url", "open", "close", "image", "break", "citation"]
-"""`text`, `code`, `math`, `url` are read by people; `open` and `close` only format what is between them."""
+"""`open` and `close` only format what is between them."""
+READ = frozenset[TokenKind](("text", "code", "math", "url"))
+"""The kinds that people read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,9 +101,21 @@ def test_a_fact_that_stands_twice_needs_its_surroundings(
     text = "Length: 412 metres"
     path = write_lines(tmp_path / "replies.jsonl", [reply(twice, [{"text": text, "by": [1]}])])
     assert main(["structured", "--data", str(path)]) == 2
-    assert "the reply 'r-1' does not state 'Length: 412 metres' once" in capsys.readouterr().err
+    assert (
+        "replies.jsonl:1: Value error, the reply does not state 'Length: 412 metres' once"
+        in capsys.readouterr().err
+    )
     facts: list[dict[str, Any]] = [{"text": text, "in": f"Alden Bridge\n\n- {text}", "by": [1]}]
     assert [by for _, _, by in of(tmp_path, reply(twice, facts))] == [[1]]
+
+
+def test_a_fact_that_is_given_twice_counts_once_and_documents_are_1_and_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [by for _, _, by in of(tmp_path, reply(facts=[FACTS[1], FACTS[1]]))] == [[1]]
+    path = write_lines(tmp_path / "replies.jsonl", [reply(facts=[{**FACTS[1], "by": [3]}])])
+    assert main(["structured", "--data", str(path)]) == 2
+    assert "replies.jsonl:1: facts.0.by.0: Input should be 1 or 2" in capsys.readouterr().err
 
 
 def test_a_checker_is_asked_about_the_claims_as_the_proxy_asks_it(
