@@ -16,14 +16,21 @@ from proxy.errors import ConfigError
 def add(
     name: str, scopes: Sequence[str], file: Path | None, config: Path | None, index: str | None = None
 ) -> None:
-    """Prints a new key, alone on standard output, so that it can be piped into a store of secrets."""
+    """Prints a new key, alone on standard output, so that it can be piped into a store of secrets.
+
+    Where it can't be printed, it is taken back: nobody has seen it.
+    """
     path = _file(file, config)
     known: tuple[KeyScope, ...] = get_args(KeyScope)
     chosen = tuple(dict.fromkeys(scope for scope in known if scope in scopes))
     if unknown := sorted(set(scopes) - set(known)):
         raise ConfigError(f"There is no scope {unknown[0]!r}; there are {', '.join(known)}.")
     plain = add_key(path, name, chosen, index or "")
-    print(plain, flush=True)
+    try:
+        print(plain, flush=True)
+    except OSError:
+        revoke_key(path, name)
+        raise
     reads = f" and reads the index {index}" if index else ""
     print(
         f"The key {name!r} may use: {', '.join(chosen)}{reads}. It is shown this once: {path} has only its "

@@ -178,6 +178,17 @@ def test_output_that_can_not_be_written_is_one_clear_line(command: tuple[str, ..
     assert done.returncode == 2
 
 
+@pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
+def test_a_key_that_nobody_was_shown_is_not_kept(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.jsonl"
+    command = [*VOUCH, "keys", "add", "team-a", "--file", str(keys)]
+    with FULL.open("wb") as full:
+        failed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert (one_line(failed), failed.returncode) == ("vouch: No space left on device.", 2)
+    assert "team-a" not in keys.read_text()
+    assert subprocess.run(command, capture_output=True, cwd=tmp_path).returncode == 0
+
+
 def test_output_that_nobody_reads_ends_a_command_without_a_word(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
