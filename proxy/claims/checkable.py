@@ -15,11 +15,15 @@ from dataclasses import dataclass
 from proxy.claims import talk
 from proxy.claims.talk import VERB, VERB_ZH
 from proxy.text.scripts import HAN, han_count
+from proxy.text.sentences import sentence_spans
 from proxy.text.words import FUNCTION_HAN, FUNCTION_WORDS
 
 _CLOSERS = " \t\"'”’」』）)】]*_~"
 _OPENERS = "“‘「『（(["
-_EMOJI = re.compile(r"[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f]")
+_EMOJI = re.compile(
+    "[0-9#*]\ufe0f?\u20e3|[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f]"
+)
+"""Keycaps (`1️⃣`) and pictures, with what joins several of them to one."""
 
 _TITLE = re.compile(r"[A-Z][\w']*(?: (?:a|an|the|to|of|for|in|my|you|your)){0,2} [A-Z][a-z]+")
 """Words in title case at the beginning. Speech has its second word in lower case."""
@@ -33,7 +37,7 @@ _TITLE_NUMBER = re.compile(
     re.I,
 )
 """The number before a title: `1. Design`, `Step 2: Assembly`, `第三章`."""
-_NOT_IN_TITLES = re.compile(r"[.!?。！？；;:：](?:\s|$)|[。！？；：，]|\d")
+_NOT_IN_TITLES = re.compile(r"[!?;:](?:\s|$)|\.$|[。！？；：，]|\d")
 _SMALL_IN_TITLES = frozenset("a an the and or of in on at by for to from with vs via as".split())
 _SUBORDINATE = re.compile(
     r"\b(?:how|why|what|when|where|which|who|whose|that|if|while|until|before|after|things|everything)\b",
@@ -112,6 +116,8 @@ def is_title(plain: str) -> bool:
         return False
     if han := han_count(text):
         return han <= _MAX_TITLE_HAN and not VERB_ZH.search(text)
+    if len(sentence_spans(text)) > 1:
+        return False
     words = text.split()
     cased = all(word in _SMALL_IN_TITLES or not word[0].islower() for word in words)
     return not VERB.search(text) and (cased or len(words) <= _SHORT_TITLE_WORDS)

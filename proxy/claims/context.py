@@ -13,7 +13,7 @@ from functools import lru_cache
 from proxy.claims.checkable import is_title
 from proxy.text.inline import READ, tokens
 from proxy.text.scripts import han_count, has_han
-from proxy.text.words import Span, spoken, words
+from proxy.text.words import Span
 from proxy.types import HEADING_LEVELS, Claim, Context
 
 _PROTECTED = re.compile(
@@ -136,12 +136,11 @@ _SAYS_NOTHING_ZH = re.compile(
 )
 _MIN_WORDS, _MIN_HAN = 4, 6
 _ENUMERATOR = re.compile(r"^[(（]?(?:\d{1,3}|[一二三四五六七八九十]{1,3})[.)）、．:：][ \t]*")
-_AND = r"(?:[和与跟及、，,/]|还是|以及|\b(?:and|or|than|to|versus|vs\.?|with)\b)\s*"
-_AND_BEFORE, _AND_AFTER = re.compile(f"{_AND}$", re.I), re.compile(rf"\s*{_AND}", re.I)
-_OF = re.compile(r"\bof\b")
-_SMALL = 3
-"""Letters of words that names have in lower case too (`the Tower of London`)."""
 _VERBLESS_WORDS = 12
+_LABELLED_ZH = re.compile(r"[^，。；：:]{1,12}[：:]")
+"""How a value begins that has its name before it (`主要建筑材料：花岗岩`)."""
+_BOLD_LEAD = re.compile(r"(\*\*|__)(?=\S)([^*_\n]{1,120})\1")
+"""What an item begins with in bold (`**Alden Bridge**: 412 metres. It is old.`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +157,13 @@ class _Topic:
         return _named(self.claim.plain)
 
     @property
-    def is_name(self) -> bool:
-        """Whether it is a heading, or an item that states nothing: what stands below is said of it."""
-        return bool(self.text) and (
-            self.claim.level <= HEADING_LEVELS or self.text == _title(self.claim.plain)
-        )
+    def name(self) -> str:
+        """What stands below is said of: a heading, an item that states nothing, or what an item begins with
+        in bold. Empty where there is no such name."""
+        if self.claim.level <= HEADING_LEVELS:
+            return self.text
+        lead = _BOLD_LEAD.match(self.claim.text)
+        return _title(lead[2] if lead else self.claim.plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,8 @@ class _PriorClaims:
     """What of the claims before a later claim may need as its context."""
 
     standing: str = ""
+    opening: str = ""
+    """The first claim of the paragraph or item that goes on, with its own context."""
     lead_in: str = ""
     topics: tuple[_Topic, ...] = ()
     in_list: bool = False
@@ -183,21 +186,22 @@ def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()
     A claim needs context if it starts with a pronoun or the like, or is a fragment (`Paris.`). Its context is
     the nearest earlier claim of its section that stands alone, otherwise the user's question. No claim
     that stands alone gets the question. An item of a list gets the sentence that introduces the list, a row
-    of a table what introduces the table. At most 300 characters, in whole words.
+    of a table what introduces the table. Before them stands what their paragraph begins with: it mostly names
+    what the paragraph is about. At most 300 characters, in whole words.
 
-    What stands under a heading, or under an item that only names something, gets that as its topic: without
-    it, `Population: 2 million` would be borne out by any city. Under one of several things that the question
-    names, every claim gets it that does not name it, and none the question, which names the others too.
+    What stands under a heading, or under an item that names something, gets that as its topic: without it,
+    `Population: 2 million` would be borne out by any city. It is read with the question too, which alone may
+    say what a heading such as `History` is about.
     """
     asked = shortened(" ".join(question.split(maxsplit=_MAX_CONTEXT)), _MAX_CONTEXT)
     result: list[Context] = []
     prior_claims = _PriorClaims()
     for claim in prior:
-        prior_claims = _after(_moved(prior_claims, claim), claim)
+        prior_claims = _after(_moved(prior_claims, claim), claim, asked)
     for claim in claims:
         prior_claims = _moved(prior_claims, claim)
         result.append(_context(prior_claims, claim, asked))
-        prior_claims = _after(prior_claims, claim)
+        prior_claims = _after(prior_claims, claim, asked)
     return tuple(result)
 
 
@@ -225,7 +229,7 @@ def _is_fragment(text: str) -> bool:
     text = text[:_MAX_CONTEXT]
     han = han_count(text)
     if han * 4 > len(text):
-        return han < _MIN_HAN
+        return han < _MIN_HAN or _LABELLED_ZH.match(text) is not None
     words = len(_WORD.findall(text))
     # In `about 330 metres tall` the unit would pass for a verb in -s.
     verb = _VERB if words < _MIN_WORDS or _QUANTITY.match(text) else _LIKELY_VERB
@@ -238,10 +242,10 @@ def _moved(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
     over = [topic for topic in prior_claims.topics if not _stands_under(claim, topic)]
     if over:
         kept = prior_claims.topics[: prior_claims.topics.index(over[0])]
-        sections = [topic for topic in over if topic.claim.level <= HEADING_LEVELS]
-        standing = sections[0].standing if sections else prior_claims.standing
-        prior_claims = replace(prior_claims, topics=kept, standing=standing)
+        prior_claims = replace(prior_claims, topics=kept, standing=over[0].standing)
     gap = claim.start - prior_claims.end
+    if claim.opens or claim.row or gap > 1:
+        prior_claims = replace(prior_claims, opening="")
     if prior_claims.lead_in and gap >= _ITEM_GAP:
         return replace(prior_claims, in_list=True)
     if gap > 1:
@@ -260,35 +264,45 @@ def _stands_under(claim: Claim, topic: _Topic) -> bool:
 def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context:
     if not claim.checkable:
         return Context()
-    row, needed = is_row(claim), is_row(claim) or needs_context(claim.plain)
+    row = is_row(claim)
+    needed = row or needs_context(claim.plain)
     lead_in = prior_claims.lead_in if row or prior_claims.in_list else ""
     if not row and not _says_something(lead_in):
         lead_in = ""
-    title = _title(lead_in) if needed else ""
-    naming = [topic for topic in prior_claims.topics if topic.is_name]
-    names = [topic.text for topic in naming if topic.claim.level <= HEADING_LEVELS]
-    names += [title, *(topic.text for topic in naming if topic.claim.level > HEADING_LEVELS)]
-    names = [name for name in names if name]
-    asked = any(_is_asked(name, question) for name in names)
-    before = "" if title else lead_in
-    if needed and not before and not title and (row or not prior_claims.in_list):
-        before = prior_claims.standing
-    if needed and not before and not asked:
-        before = question
-    if needed:
-        items = (topic.text for topic in prior_claims.topics if topic.text and not topic.is_name)
-        before = " ".join(filter(None, (before, *items)))
-    about = needed or (asked and not _is_named(names[-1], claim.plain))
-    topic = " ".join(names) if about else ""
-    return Context(shortened(before, _MAX_CONTEXT), shortened(topic, _MAX_TOPIC))
+    title = _title(lead_in)
+    headings = [topic.name for topic in prior_claims.topics if topic.claim.level <= HEADING_LEVELS]
+    items = [topic for topic in prior_claims.topics if topic.claim.level > HEADING_LEVELS]
+    topic = " ".join(filter(None, (*headings, title, *(item.name for item in items))))
+    opening = prior_claims.opening if needed else ""
+    said = [opening or ("" if title else lead_in)]
+    if needed and not title and (row or not prior_claims.in_list or opening):
+        said += [] if prior_claims.standing in said[0] else [prior_claims.standing]
+    if needed and not opening:
+        said += [item.text for item in items if not item.name]
+    before = " ".join(filter(None, said))
+    if not opening and (topic or (needed and not before)):
+        before = f"{shortened(question, _MAX_CONTEXT - len(before))} {before}"
+    return Context(_last(before, _MAX_CONTEXT), shortened(topic, _MAX_TOPIC))
 
 
-def _after(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
+def _last(text: str, limit: int) -> str:
+    """At most `limit` characters of the end of the text, in whole words where it has any."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    cut = text.find(" ", len(text) - limit - 1, len(text) - limit // 2)
+    return text[cut + 1 if cut >= 0 else len(text) - limit :]
+
+
+def _after(prior_claims: _PriorClaims, claim: Claim, question: str) -> _PriorClaims:
     """The state after a claim."""
     plain, standing = claim.plain, prior_claims.standing
-    prior_claims = replace(prior_claims, end=claim.end)
     if is_row(claim):
-        return prior_claims
+        return replace(prior_claims, end=claim.end)
+    opening = prior_claims.opening
+    if claim.checkable and not opening:
+        opening = _last(f"{_context(prior_claims, claim, question).before} {plain}", _MAX_CONTEXT)
+    prior_claims = replace(prior_claims, end=claim.end, opening=opening)
     if claim.opens:
         topic = _Topic(claim, standing)
         prior_claims = replace(prior_claims, topics=(*prior_claims.topics, topic)[-_MAX_TOPICS:])
@@ -298,8 +312,8 @@ def _after(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
         return prior_claims
     elif plain.endswith((":", "：")):
         introduced = needs_context(plain) or han_count(plain) in range(1, 12)
-        context = f"{standing} " if introduced else ""
-        prior_claims = replace(prior_claims, lead_in=shortened(f"{context}{plain}".strip(), _MAX_CONTEXT))
+        lead_in = f"{standing} {plain}" if introduced else plain
+        prior_claims = replace(prior_claims, lead_in=shortened(lead_in.strip(), _MAX_CONTEXT))
     if claim.checkable and not needs_context(plain):
         prior_claims = replace(prior_claims, standing=plain)
     return prior_claims
@@ -318,31 +332,6 @@ def _named(plain: str) -> str:
     if not _says_something(plain):
         return ""
     return plain if plain[-1] in _STOPS else f"{plain}{'：' if has_han(plain) else ':'}"
-
-
-@lru_cache(_CACHED)
-def _is_asked(name: str, question: str) -> bool:
-    """Whether a name stands in the question as one of several, or in capitals as a proper name: it takes the
-    question's place then. One of several sides of something (`the history and size of Paris`) does not."""
-    name = _ENUMERATOR.sub("", name).strip(_STOPS + " ")
-    edge = "" if has_han(name) else r"\b"
-    found = re.search(f"{edge}{re.escape(name)}{edge}", question, re.I) if name else None
-    if found is None:
-        return False
-    before, after = question[: found.start()], question[found.end() :]
-    listed = bool(_AND_BEFORE.search(before) or _AND_AFTER.match(after))
-    if has_han(name):
-        return listed and "的" not in before
-    if question.islower():
-        return listed and not _OF.search(after)
-    capitals = not any(word[0].islower() for word in _WORD.findall(found.group()) if len(word) > _SMALL)
-    return capitals and (listed or bool(before.strip()))
-
-
-def _is_named(name: str, text: str) -> bool:
-    """Whether a text has all words of a name."""
-    said = spoken([text])
-    return all(any(key in said for key in word.keys) for word in words(name) if word.content)
 
 
 def _says_something(lead_in: str) -> bool:

@@ -151,9 +151,11 @@ class Verifier:
         self, claims: Sequence[Claim], question: str, prior_claims: Sequence[Claim]
     ) -> list[_PreparedClaim]:
         """The claims to check, each with its context and its parts."""
+        room = self.max_claims - sum(claim.checkable for claim in prior_claims)
+        if room <= 0:
+            return []
         context_of = contexts(claims, question, prior_claims)
-        checkable = [need for need in zip(claims, context_of, strict=True) if need[0].checkable]
-        wanted = checkable[: max(0, self.max_claims - sum(claim.checkable for claim in prior_claims))]
+        wanted = [need for need in zip(claims, context_of, strict=True) if need[0].checkable][:room]
         parts: Sequence[Extraction] = [_WHOLE] * len(wanted)
         if self.extractor is not None and wanted:
             parts = await self.extractor.extract([claim for claim, _ in wanted], question)

@@ -28,7 +28,7 @@ CLAIM_TOKENS = 128
 """A longer claim is read in pieces of so many tokens, each of which must hold."""
 MOST_PIECES = 8
 """Pieces of the longest claim that is read."""
-_CONTEXT_TOKENS = 48
+_CONTEXT_TOKENS = 64
 _JOINT_TOKENS = 256
 """Tokens of several passages that are read together, at most."""
 _TITLE_TOKENS = 24
