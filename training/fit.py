@@ -153,7 +153,7 @@ class _Trainer:
         self._workers = settings.workers if self._device.type == "cpu" else 1
         self._half = dtype_of("auto") is torch.bfloat16
         self._special: SpecialTokens = Reader(base).special
-        self._model: NLIModel = adapted(base, settings).to(self._device)
+        self._model: NLIModel = adapted(base, settings, half=self._half).to(self._device)
         self._trained = trained(self._model)
         head = [tensor for name, tensor in self._trained.items() if name.startswith("head.")]
         layers = [tensor for name, tensor in self._trained.items() if not name.startswith("head.")]

@@ -19,8 +19,11 @@ _LAYER = re.compile(r"encoder\.encoder\.layer\.(\d+)\.")
 _OURS = {".lora_A.default.weight": LORA_DOWN, ".lora_B.default.weight": LORA_UP}
 
 
-def adapted(base: Path, settings: Settings) -> NLIModel:
-    """The base model of a folder, frozen, with an adapter on the linear layers and a head, both untrained."""
+def adapted(base: Path, settings: Settings, *, half: bool = False) -> NLIModel:
+    """The base model of a folder, frozen, with an adapter on the linear layers and a head, both untrained.
+
+    With `half`, what is frozen is in bfloat16: autocast would convert it again for every batch.
+    """
     torch.manual_seed(settings.seed)
     with quiet():
         model = load_base(base, settings.hidden)
@@ -36,6 +39,10 @@ def adapted(base: Path, settings: Settings) -> NLIModel:
     )
     inject_adapter_in_model(config, model)
     model.head.requires_grad_(True)
+    if half:
+        for parameter in model.encoder.parameters():
+            if not parameter.requires_grad:
+                parameter.data = parameter.data.to(torch.bfloat16)
     return model
 
 

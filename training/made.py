@@ -8,7 +8,10 @@
 - `beside`: rows as they are, but read together with the evidence of another row;
 - `confused`: as `renamed`, and the article of the other name is read in the same window;
 - `balanced`: rows as they are, but so many that a claim's likeness to its evidence does not tell its label;
-- `headed`: such rows, whose claims stand under a heading: the title of the evidence, a general one, or both.
+- `headed`: such rows, whose claims stand under a heading: the title of the evidence, a general one, or both;
+- `preceded`: such rows, read behind another claim of the same evidence, right or wrong;
+- `leaning`: a sentence of an article that begins with a pronoun, behind one that names its subject, and
+  behind that one with the name of another article.
 """
 
 from __future__ import annotations
@@ -29,7 +32,17 @@ from proxy.types import Language
 from training.rows import TrainingRow
 
 Made = Literal[
-    "deleted", "mismatched", "misnumbered", "copied", "renamed", "beside", "confused", "balanced", "headed"
+    "deleted",
+    "mismatched",
+    "misnumbered",
+    "copied",
+    "renamed",
+    "beside",
+    "confused",
+    "balanced",
+    "headed",
+    "preceded",
+    "leaning",
 ]
 
 _NEAREST_OF = 64
@@ -41,6 +54,7 @@ _SHORTEST_NAME, _LONGEST_NAME = 2, 30
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _TITLE = re.compile(r"(?:\(meta data\) TITLE|Title):")
+_PRONOUN = re.compile(r"(?:It|He|She|They|Its|His|Her|Their)\b|[它他她其该]")
 _LIKENESS_STEPS = 8
 """Parts of likeness, from 0 to 1; within each, as many right rows as wrong ones are kept."""
 _OUTLINES = ("## {title}\n\n", "## {heading}\n\n- ", "# {title}\n\n## {heading}\n\n", "**{title}**\n\n- ")
@@ -122,16 +136,37 @@ def _copied(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
 
 
 def _renamed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    for row, other in _with_other_titles(rows, rng):
+        naming = [sentence for sentence in _claims_of(row.evidence) if row.title in sentence]
+        if naming:
+            sentence = rng.choice(naming)
+            yield _as(row, "named", "supported", claim=sentence)
+            yield _as(row, "renamed", "unsupported", claim=sentence.replace(row.title, other))
+
+
+def _leaning(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    for row, other in _with_other_titles(rows, rng):
+        sentences = _claims_of(row.evidence)
+        naming = [sentence for sentence in sentences if row.title in sentence]
+        leaning = [
+            sentence for sentence in sentences if _PRONOUN.match(sentence) and row.title not in sentence
+        ]
+        if naming and leaning:
+            before, claim = rng.choice(naming), rng.choice(leaning)
+            yield _as(row, "leaning", "supported", claim=claim, context=before)
+            wrong = before.replace(row.title, other)
+            yield _as(row, "leaning-wrong", "unsupported", claim=claim, context=wrong)
+
+
+def _with_other_titles(rows: Sequence[TrainingRow], rng: Random) -> Iterator[tuple[TrainingRow, str]]:
+    """A row of each evidence, with the title of another that is not named in it."""
     titles = sorted({row.title for row in rows if _SHORTEST_NAME <= len(row.title) <= _LONGEST_NAME})
+    if len(titles) < 2:
+        return
     for row in _first_of_each(rows):
-        naming = [sentence for sentence in _claims_of(row.evidence) if row.title and row.title in sentence]
-        if not naming or len(titles) < 2:
-            continue
-        sentence, other = rng.choice(naming), rng.choice(titles)
-        if other in row.evidence or row.title in other or other in row.title:
-            continue
-        yield _as(row, "named", "supported", claim=sentence)
-        yield _as(row, "renamed", "unsupported", claim=sentence.replace(row.title, other))
+        other = rng.choice(titles)
+        if row.title and not (other in row.evidence or row.title in other or other in row.title):
+            yield row, other
 
 
 def _deleted(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
@@ -220,6 +255,16 @@ def _headed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
             yield _as(row, "headed", row.label, topic=context.topic, context=context.before)
 
 
+def _preceded(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    claims: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        claims[row.evidence].append(row.claim)
+    for row in _balanced(rows, rng):
+        others = [claim for claim in claims[row.evidence] if claim != row.claim]
+        if others:
+            yield _as(row, "preceded", row.label, context=rng.choice(others))
+
+
 _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
     "mismatched": _mismatched,
     "misnumbered": _misnumbered,
@@ -230,6 +275,8 @@ _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[Traini
     "confused": _confused,
     "balanced": _balanced,
     "headed": _headed,
+    "preceded": _preceded,
+    "leaning": _leaning,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def made(kind: Made, seed: int = 1) -> list[TrainingRow]:
 
 
 def test_the_same_seed_gives_the_same_rows() -> None:
-    for kind in ("mismatched", "misnumbered", "copied", "renamed", "beside", "confused", "headed"):
+    for kind in get_args(Made):
         assert made(kind) == made(kind)
 
 
@@ -117,6 +118,27 @@ def test_claims_under_a_heading_are_read_with_it_and_with_a_question() -> None:
     assert any(topic.startswith("Iron: ") for topic in outlines)
     assert all(row.pair().statement == f"{row.topic} {row.claim}" for row in found)
     assert any(row.pair().context for row in found)
+
+
+def test_a_claim_behind_another_of_its_evidence_keeps_its_label() -> None:
+    written = list(read_lines(CONTRAST / "en.jsonl", TrainingRow))[:400]
+    by_id = {f"{row.id}#preceded": row for row in written}
+    others = {(row.evidence, row.claim) for row in written}
+    found = made_rows(written, "preceded", Random(1))
+    assert found
+    for row in found:
+        own = by_id[row.id]
+        assert (row.claim, row.label, row.evidence) == (own.claim, own.label, own.evidence)
+        assert row.context != row.claim
+        assert (row.evidence, row.context) in others
+
+
+def test_a_pronoun_means_what_the_sentence_before_it_names() -> None:
+    right, wrong, *_ = made("leaning")
+    assert (right.label, wrong.label) == ("supported", "unsupported")
+    assert right.claim == wrong.claim == "It was finished in 1889 by an engineer from Dijon."
+    assert right.context == "The tower is 330 metres tall."
+    assert wrong.context in {f"{title} is 330 metres tall." for title in TITLES[1:]}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
