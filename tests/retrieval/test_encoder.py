@@ -83,7 +83,7 @@ def test_threads_may_share_it() -> None:
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(encoder.encode, [TEXTS] * 8))
     for vectors in together:
-        assert np.allclose(vectors, alone, atol=1e-6)
+        assert np.allclose(vectors, alone, atol=1e-5)  # threads add up in another order
 
 
 def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
