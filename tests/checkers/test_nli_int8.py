@@ -39,7 +39,8 @@ def test_layers_are_replaced_only_where_that_is_faster(monkeypatch: pytest.Monke
         use_int8(parent, torch.device(device))
         return type(parent[0])
 
-    def processor(vnni: bool, avx2: bool) -> None:
+    def processor(vnni: bool, avx2: bool, amx: bool = False) -> None:
+        monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
         monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: vnni)
         monkeypatch.setattr(torch.cpu, "_is_avx2_supported", lambda: avx2)
 
@@ -48,6 +49,9 @@ def test_layers_are_replaced_only_where_that_is_faster(monkeypatch: pytest.Monke
     assert kind(384, torch.float32) is Int8Linear
     assert kind(384, torch.bfloat16) is nn.Linear
     assert kind(768, torch.bfloat16, "cuda") is nn.Linear
+    processor(vnni=True, avx2=True, amx=True)
+    assert kind(768, torch.bfloat16) is nn.Linear
+    assert kind(384, torch.float32) is Int8Linear
     processor(vnni=False, avx2=True)
     assert kind(768, torch.bfloat16) is nn.Linear
     if torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]

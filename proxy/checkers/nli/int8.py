@@ -94,6 +94,8 @@ def use_int8(model: nn.Module, device: torch.device) -> None:
 
 def _kind(layer: nn.Linear) -> type[Int8Linear] | None:
     wide, whole = layer.in_features >= _LEAST_WIDTH, layer.weight.dtype == torch.float32
+    if not whole and torch.cpu._is_amx_tile_supported():
+        return None  # it multiplies bfloat16 faster
     if torch.cpu._is_vnni_supported():
         return Int8Linear if wide or whole else None
     packs = torch.cpu._is_avx2_supported() and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
