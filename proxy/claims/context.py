@@ -184,10 +184,10 @@ def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()
     the claims of the reply before these.
 
     A claim needs context if it starts with a pronoun or the like, or is a fragment (`Paris.`). Its context is
-    the nearest earlier claim of its section that stands alone, otherwise the user's question. No claim
-    that stands alone gets the question. An item of a list gets the sentence that introduces the list, a row
-    of a table what introduces the table. Before them stands what their paragraph begins with: it mostly names
-    what the paragraph is about. At most 300 characters, in whole words.
+    the nearest earlier claim of its section that stands alone, otherwise the user's question. Outside of
+    headings and lists a claim that stands alone has none. An item of a list gets the sentence that introduces
+    the list, a row of a table what introduces the table. Before them stands what their paragraph
+    begins with: it mostly names what the paragraph is about. At most 300 characters, in whole words.
 
     What stands under a heading, or under an item that names something, gets that as its topic: without it,
     `Population: 2 million` would be borne out by any city. It is read with the question too, which alone may
@@ -275,8 +275,9 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     topic = " ".join(filter(None, (*headings, title, *(item.name for item in items))))
     opening = prior_claims.opening if needed else ""
     said = [opening or ("" if title else lead_in)]
-    if needed and not title and (row or not prior_claims.in_list or opening):
-        said += [] if prior_claims.standing in said[0] else [prior_claims.standing]
+    leans = needed and not title and (row or not prior_claims.in_list or opening)
+    if leans and prior_claims.standing not in said[0]:
+        said.append(prior_claims.standing)
     if needed and not opening:
         said += [item.text for item in items if not item.name]
     before = " ".join(filter(None, said))
