@@ -13,10 +13,18 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
-from transformers import BertTokenizerFast
+from transformers import BertTokenizerFast, MPNetConfig, MPNetModel
 
 from proxy.checkers.nli import NLIChecker, load
-from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_base
+from proxy.checkers.nli.model import (
+    FusedAttention,
+    NLIModel,
+    SpecialTokens,
+    TokenPair,
+    batch_of,
+    load_adapted,
+    load_base,
+)
 from proxy.checkers.nli.packed import PACKED, PackedEmbedding, packed, read_packed
 from proxy.checkers.nli.reader import CLAIM_TOKENS, MOST_PIECES, ClaimTooLongError, Reader
 from proxy.checkers.nli.weights import Loaded
@@ -69,6 +77,28 @@ def checker(loaded: Loaded) -> Iterator[NLIChecker]:
     checker = NLIChecker({"en": loaded, "zh": loaded})
     yield checker
     checker.close()
+
+
+@pytest.mark.parametrize("lengths", [(30, 7, 18), (12, 12)])
+def test_mpnet_by_the_fused_kernel_computes_what_transformers_does(
+    lengths: tuple[int, ...], tmp_path: Path
+) -> None:
+    torch.manual_seed(5)
+    config = MPNetConfig(
+        vocab_size=50, hidden_size=24, num_hidden_layers=3, num_attention_heads=2, intermediate_size=32
+    )
+    encoder = MPNetModel(config, add_pooling_layer=False)
+    torch.nn.init.normal_(encoder.encoder.relative_attention_bias.weight)
+    encoder.save_pretrained(tmp_path)
+    plain = load_base(tmp_path, HIDDEN)
+    head = {name: torch.randn_like(value) for name, value in plain.state_dict().items() if "head." in name}
+    plain.load_state_dict(head, strict=False)
+    fused = load_adapted(tmp_path, HIDDEN, head, torch.float32)
+    pairs = [TokenPair(tuple(range(4, 4 + length)), (9, 8, 7)) for length in lengths]
+    with torch.inference_mode():
+        batch = batch_of(pairs, SpecialTokens(0, 2, 1))
+        torch.testing.assert_close(fused(batch), plain(batch))
+    assert any(isinstance(module, FusedAttention) for module in fused.modules())
 
 
 TOWER = "the tower is 330 metres tall. it stands in the town. the king built a castle."
