@@ -11,7 +11,10 @@
 - `headed`: such rows, whose claims stand under a heading: the title of the evidence, a general one, or both;
 - `preceded`: such rows, read behind another claim of the same evidence, right or wrong;
 - `leaning`: a sentence of an article that begins with a pronoun, behind one that names its subject, and
-  behind that one with the name of another article.
+  behind that one with the name of another article;
+- `introduced`: such rows as `balanced` has, behind the beginning of a paragraph. A claim that names its
+  subject stands behind a claim about another one, which tells nothing. A claim that does not stands behind
+  one that names it; a right one also behind that with the name of another subject, and is not borne out.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ Made = Literal[
     "headed",
     "preceded",
     "leaning",
+    "introduced",
 ]
 
 _NEAREST_OF = 64
@@ -265,6 +269,27 @@ def _preceded(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]
             yield _as(row, "preceded", row.label, context=rng.choice(others))
 
 
+def _introduced(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    """Claims without a title, such as those of FEVER, name their subjects."""
+    naming: dict[str, list[TrainingRow]] = defaultdict(list)
+    for row in rows:
+        if row.title in row.claim:
+            naming[row.evidence].append(row)
+    evidences = sorted(naming)
+    for row in _balanced(rows, rng):
+        other = rng.choice(naming[rng.choice(evidences)])
+        if other.evidence == row.evidence or (other.title and other.title in row.evidence):
+            continue
+        if row.title in row.claim:
+            yield _as(row, "introduced", row.label, context=other.claim)
+        elif row.evidence in naming and not _keys(row.title) & _keys(row.claim):
+            before = rng.choice(naming[row.evidence]).claim
+            yield _as(row, "introduced", row.label, context=before)
+            if row.supported and other.title:
+                wrong = before.replace(row.title, other.title)
+                yield _as(row, "introduced-wrong", "unsupported", context=wrong)
+
+
 _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
     "mismatched": _mismatched,
     "misnumbered": _misnumbered,
@@ -277,6 +302,7 @@ _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[Traini
     "headed": _headed,
     "preceded": _preceded,
     "leaning": _leaning,
+    "introduced": _introduced,
 }
 
 

@@ -180,14 +180,15 @@ class _PriorClaims:
 
 
 def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()) -> tuple[Context, ...]:
-    """The context that each claim needs to be understood; empty for a claim that stands alone. `prior` are
-    the claims of the reply before these.
+    """The context that each claim needs to be understood; empty for a claim that stands alone and begins its
+    paragraph. `prior` are the claims of the reply before these.
 
     A claim needs context if it starts with a pronoun or the like, or is a fragment (`Paris.`). Its context is
-    the nearest earlier claim of its section that stands alone, otherwise the user's question. Outside of
-    headings and lists a claim that stands alone has none. An item of a list gets the sentence that introduces
-    the list, a row of a table what introduces the table. Before them stands what their paragraph
-    begins with: it mostly names what the paragraph is about. At most 300 characters, in whole words.
+    the nearest earlier claim of its section that stands alone, otherwise the user's question. An item of a
+    list gets the sentence that introduces the list, a row of a table what introduces the table. Before them
+    stands what their paragraph begins with: it mostly names what the paragraph is about, and may be the only
+    sentence that does, so that a claim which stands alone gets it, too. At most 300 characters, in whole
+    words.
 
     What stands under a heading, or under an item that names something, gets that as its topic: without it,
     `Population: 2 million` would be borne out by any city. It is read with the question too, which alone may
@@ -273,7 +274,7 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     headings = [topic.name for topic in prior_claims.topics if topic.claim.level <= HEADING_LEVELS]
     items = [topic for topic in prior_claims.topics if topic.claim.level > HEADING_LEVELS]
     topic = " ".join(filter(None, (*headings, title, *(item.name for item in items))))
-    opening = prior_claims.opening if needed else ""
+    opening = prior_claims.opening if needed or not topic else ""
     said = [opening or ("" if title else lead_in)]
     leans = needed and not title and (row or not prior_claims.in_list or opening)
     if leans and prior_claims.standing not in said[0]:

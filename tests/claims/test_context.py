@@ -124,17 +124,18 @@ def test_what_an_item_begins_with_in_bold_is_the_topic_of_the_rest_of_it(item: s
     assert found["Borley Bridge: Ada Brook painted it."] == Context()
 
 
-def test_what_a_paragraph_begins_with_is_read_before_claims_that_lean() -> None:
+def test_what_a_paragraph_begins_with_is_read_before_the_rest_of_it() -> None:
     vesna = "Lake Vesna formed in a crater. A hut stands there. It is closed."
-    found = read(f"{vesna}\n\nLake Morrow is old. It is free.", "Describe both lakes.")
-    assert found["Lake Vesna formed in a crater."] == found["A hut stands there."] == Context()
+    found = read(f"{vesna}\n\nLake Morrow is old. Swimming is free. It is cold.", "Describe both lakes.")
+    assert found["Lake Vesna formed in a crater."] == found["Lake Morrow is old."] == Context()
+    assert found["A hut stands there."] == Context("Lake Vesna formed in a crater.")
     assert found["It is closed."] == Context("Lake Vesna formed in a crater. A hut stands there.")
-    assert found["It is free."] == Context("Lake Morrow is old.")
+    assert found["Swimming is free."] == Context("Lake Morrow is old.")
 
 
 def test_what_a_paragraph_begins_with_keeps_its_own_context() -> None:
     found = read("The former is brown. It swims. The young are brown too.", COMPARED)
-    assert found["The young are brown too."] == Context()
+    assert found["The young are brown too."] == Context(f"{COMPARED} The former is brown.")
     assert found["It swims."] == Context(f"{COMPARED} The former is brown.")
 
 

@@ -141,6 +141,23 @@ def test_a_pronoun_means_what_the_sentence_before_it_names() -> None:
     assert wrong.context in {f"{title} is 330 metres tall." for title in TITLES[1:]}
 
 
+def test_a_paragraphs_beginning_tells_only_what_does_not_name_its_subject() -> None:
+    written = list(read_lines(CONTRAST / "en.jsonl", TrainingRow))
+    claims = {(row.evidence, row.claim): row for row in written}
+    titled = {row.title for row in written}
+    found = made_rows(written, "introduced", Random(1))
+    assert {row.label for row in found} == {"supported", "contradicted", "unsupported"}
+    for row in found:
+        own = claims[row.evidence, row.claim]
+        of_it = (row.evidence, row.context) in claims
+        if row.id.endswith("-wrong"):
+            assert (own.label, row.label) == ("supported", "unsupported")
+            assert any(title in (row.context or "") for title in titled - {row.title})
+        else:
+            assert row.label == own.label
+        assert of_it is (row.title not in row.claim and not row.id.endswith("-wrong"))
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_in_balanced_rows_likeness_to_the_evidence_tells_nothing(language: Language) -> None:
     written = list(read_lines(CONTRAST / f"{language}.jsonl", TrainingRow))
