@@ -206,7 +206,7 @@ RECIPES: Mapping[Size, Recipe] = {
         _SMALL_PLAN,
         _CALIBRATION,
         _MEASURED,
-        Settings(rank=96, alpha=96.0, rate=1e-3, step_rows=32, batch_tokens=1280),
+        Settings(rank=96, alpha=96.0, rate=4e-4, head_rate=5e-4, step_rows=32, batch_tokens=1280),
     ),
     "base": Recipe(
         "base",
