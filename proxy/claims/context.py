@@ -119,6 +119,9 @@ _VERB = re.compile(
     r"|won|wrote|made|led|held|grew|found|gave|took|lies|sits|means|[a-z]{3,}ed)\b"
 )
 _LIKELY_VERB = re.compile(rf"{_VERB.pattern}|\b[a-z]{{2,}}[^s\W]s\b")
+_NAME = re.compile(r"(?<=\S)\s+[\"'(“‘]?[A-Z]|[\u4e00-\u9fff]")
+"""What may name a subject: a capital letter behind the first word. In Chinese nothing tells a name, so that
+every text passes for one."""
 _QUANTITY = re.compile(
     r"(?:(?:about|approximately|around|roughly|nearly|almost|over|under|some|exactly|only|at (?:least|most)"
     r"|(?:more|less|fewer) than) )?[$€£¥]?\d",
@@ -186,9 +189,9 @@ def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()
     A claim needs context if it starts with a pronoun or the like, or is a fragment (`Paris.`). Its context is
     the nearest earlier claim of its section that stands alone, otherwise the user's question. An item of a
     list gets the sentence that introduces the list, a row of a table what introduces the table. Before them
-    stands what their paragraph begins with: it mostly names what the paragraph is about, and may be the only
-    sentence that does, so that a claim which stands alone gets it, too. At most 300 characters, in whole
-    words.
+    stands what their paragraph begins with: it mostly names what the paragraph is about. It may be the only
+    sentence that does, so that an English claim which stands alone, but names nothing, gets it, too. At most
+    300 characters, in whole words.
 
     What stands under a heading, or under an item that names something, gets that as its topic: without it,
     `Population: 2 million` would be borne out by any city. It is read with the question too, which alone may
@@ -274,7 +277,7 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     headings = [topic.name for topic in prior_claims.topics if topic.claim.level <= HEADING_LEVELS]
     items = [topic for topic in prior_claims.topics if topic.claim.level > HEADING_LEVELS]
     topic = " ".join(filter(None, (*headings, title, *(item.name for item in items))))
-    opening = prior_claims.opening if needed or not topic else ""
+    opening = prior_claims.opening if needed or not (topic or _NAME.search(claim.plain)) else ""
     said = [opening or ("" if title else lead_in)]
     leans = needed and not title and (row or not prior_claims.in_list or opening)
     if leans and prior_claims.standing not in said[0]:

@@ -133,6 +133,14 @@ def test_what_a_paragraph_begins_with_is_read_before_the_rest_of_it() -> None:
     assert found["Swimming is free."] == Context("Lake Morrow is old.")
 
 
+@pytest.mark.parametrize(
+    "claim",
+    ["The hut on Lake Vesna is closed.", "In 1931 “Ada Brook” opened it.", "湖边有一座小屋可供住宿。"],
+)
+def test_a_claim_that_may_name_its_subject_is_read_without_what_the_paragraph_begins_with(claim: str) -> None:
+    assert read(f"Lake Morrow formed in a crater. {claim}")[claim] == Context()
+
+
 def test_what_a_paragraph_begins_with_keeps_its_own_context() -> None:
     found = read("The former is brown. It swims. The young are brown too.", COMPARED)
     assert found["The young are brown too."] == Context(f"{COMPARED} The former is brown.")
