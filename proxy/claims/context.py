@@ -119,9 +119,8 @@ _VERB = re.compile(
     r"|won|wrote|made|led|held|grew|found|gave|took|lies|sits|means|[a-z]{3,}ed)\b"
 )
 _LIKELY_VERB = re.compile(rf"{_VERB.pattern}|\b[a-z]{{2,}}[^s\W]s\b")
-_NAME = re.compile(r"(?<=\S)\s+[\"'(“‘]?[A-Z]|[\u4e00-\u9fff]")
-"""What may name a subject: a capital letter behind the first word. In Chinese nothing tells a name, so that
-every text passes for one."""
+_NAME = re.compile(r"(?<=\S)\s+[\"'(“‘]?[A-Z]")
+"""What may name a subject: a capital letter behind the first word."""
 _QUANTITY = re.compile(
     r"(?:(?:about|approximately|around|roughly|nearly|almost|over|under|some|exactly|only|at (?:least|most)"
     r"|(?:more|less|fewer) than) )?[$€£¥]?\d",
@@ -190,8 +189,9 @@ def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()
     the nearest earlier claim of its section that stands alone, otherwise the user's question. An item of a
     list gets the sentence that introduces the list, a row of a table what introduces the table. Before them
     stands what their paragraph begins with: it mostly names what the paragraph is about. It may be the only
-    sentence that does, so that an English claim which stands alone, but names nothing, gets it, too. At most
-    300 characters, in whole words.
+    sentence that does, so that an English claim which stands alone, but names nothing, gets it, too. So does
+    every Chinese one: it may leave its subject out, and nothing tells a name. At most 300 characters, in
+    whole words.
 
     What stands under a heading, or under an item that names something, gets that as its topic: without it,
     `Population: 2 million` would be borne out by any city. It is read with the question too, which alone may
@@ -209,9 +209,14 @@ def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()
     return tuple(result)
 
 
-def query(claim: Claim, context: Context) -> str:
-    """The search query for a claim: its context and the claim, at most 2,000 characters."""
-    return shortened(" ".join(filter(None, (context.before, context.topic, claim.plain))), _MAX_QUERY)
+def queries(claim: Claim, context: Context) -> tuple[str, ...]:
+    """What the corpus is searched with for a claim: its context and the claim, at most 2,000 characters. A
+    claim that stands alone is searched alone before: its context may be about something else.
+    """
+    asked = [" ".join(filter(None, (context.before, context.topic, claim.plain)))]
+    if context.before and not (context.topic or is_row(claim) or needs_context(claim.plain)):
+        asked.insert(0, claim.plain)
+    return tuple(shortened(query, _MAX_QUERY) for query in asked)
 
 
 def shortened(text: str, limit: int) -> str:
@@ -277,7 +282,7 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     headings = [topic.name for topic in prior_claims.topics if topic.claim.level <= HEADING_LEVELS]
     items = [topic for topic in prior_claims.topics if topic.claim.level > HEADING_LEVELS]
     topic = " ".join(filter(None, (*headings, title, *(item.name for item in items))))
-    opening = prior_claims.opening if needed or not (topic or _NAME.search(claim.plain)) else ""
+    opening = prior_claims.opening if needed or not (topic or _names_something(claim.plain)) else ""
     said = [opening or ("" if title else lead_in)]
     leans = needed and not title and (row or not prior_claims.in_list or opening)
     if leans and prior_claims.standing not in said[0]:
@@ -288,6 +293,11 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     if not opening and (topic or (needed and not before)):
         before = f"{shortened(question, _MAX_CONTEXT - len(before))} {before}"
     return Context(_last(before, _MAX_CONTEXT), shortened(topic, _MAX_TOPIC))
+
+
+def _names_something(plain: str) -> bool:
+    """Whether an English claim may name its subject."""
+    return not has_han(plain) and _NAME.search(plain) is not None
 
 
 def _last(text: str, limit: int) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.claims.context import contexts, needs_context, query
+from proxy.claims.context import contexts, needs_context, queries
 from proxy.claims.segment import segment
 from proxy.types import Context
 from tests.drafts import real_replies
@@ -135,10 +135,17 @@ def test_what_a_paragraph_begins_with_is_read_before_the_rest_of_it() -> None:
 
 @pytest.mark.parametrize(
     "claim",
-    ["The hut on Lake Vesna is closed.", "In 1931 “Ada Brook” opened it.", "湖边有一座小屋可供住宿。"],
+    ["The hut on Lake Vesna is closed.", "In 1931 “Ada Brook” opened it."],
 )
 def test_a_claim_that_may_name_its_subject_is_read_without_what_the_paragraph_begins_with(claim: str) -> None:
     assert read(f"Lake Morrow formed in a crater. {claim}")[claim] == Context()
+
+
+@pytest.mark.parametrize("claim", ["湖边有一座小屋可供住宿。", "湖边的 Vesna 小屋可供住宿。"])
+def test_a_chinese_claim_is_read_with_what_its_paragraph_begins_with(claim: str) -> None:
+    found = read(f"维斯纳湖形成于火山口。{claim}\n\n湖水很深，不能游泳。")
+    assert found[claim] == Context("维斯纳湖形成于火山口。")
+    assert found["湖水很深，不能游泳。"] == Context()
 
 
 def test_what_a_paragraph_begins_with_keeps_its_own_context() -> None:
@@ -233,7 +240,7 @@ def test_claims_that_stand(plain: str) -> None:
 def test_contexts_and_queries_are_bounded_in_whole_words() -> None:
     found = segment("It is " + "very " * 2000 + "big.")
     (context,) = contexts(found[:1], "word " * 1000)
-    asked = query(found[0], context)
+    (asked,) = queries(found[0], context)
     assert context.before == ("word " * 60).strip()
     assert context.topic == ""
     assert len(asked) <= 2000
@@ -241,8 +248,23 @@ def test_contexts_and_queries_are_bounded_in_whole_words() -> None:
     assert asked.endswith("very")
 
 
-def test_every_real_claim_gets_one_query_that_ends_with_it() -> None:
+def test_every_real_claim_is_searched_by_its_text() -> None:
     for reply in real_replies():
         found = segment(reply)
         for claim, context in zip(found, contexts(found, "What is it?"), strict=True):
-            assert query(claim, context).endswith(claim.plain) or len(claim.plain) > 1000
+            for asked in queries(claim, context):
+                assert asked.endswith(claim.plain) or len(claim.plain) > 1000
+
+
+@pytest.mark.parametrize("stands_alone", ["A hut stands there.", "湖边有一座小屋可供住宿。"])
+def test_a_claim_that_stands_alone_is_searched_alone_too(stands_alone: str) -> None:
+    claims = segment(f"Lake Vesna formed in a crater. {stands_alone} It is closed.")
+    first, second, third = map(queries, claims, contexts(claims, ""))
+    assert first == ("Lake Vesna formed in a crater.",)
+    assert second == (stands_alone, f"Lake Vesna formed in a crater. {stands_alone}")
+    assert third == (f"Lake Vesna formed in a crater. {stands_alone} It is closed.",)
+
+
+def test_a_claim_under_a_heading_is_searched_with_it() -> None:
+    claims = segment("## Alden Bridge\n\nThe toll is free.")
+    assert queries(claims[-1], contexts(claims, "Which?")[-1]) == ("Which? Alden Bridge: The toll is free.",)

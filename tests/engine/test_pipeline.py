@@ -193,7 +193,30 @@ async def test_all_claims_are_searched_for_in_one_batch() -> None:
     shelf = Shelf()
     text = "One claim is true. Another claim is true. Is this a question? The third claim is true."
     await Pipeline(Script([]), Verifier(shelf, Judge())).check(Draft(text, {}), Usage(), "What of it?")
-    assert [len(batch) for batch in shelf.batches] == [3]
+    assert shelf.batches == [
+        [
+            "One claim is true.",
+            "One claim is true. Another claim is true.",
+            "The third claim is true.",
+            "One claim is true. The third claim is true.",
+        ]
+    ]
+
+
+async def test_passages_that_both_searches_for_a_claim_find_come_first() -> None:
+    class Catalogue(Shelf):
+        async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
+            ((first, second, third),) = await super().search(["all"], 3)
+            alone = (first, replace(second, score=0.5))
+            return [(first, second)] + [
+                alone if query.startswith("The") else (third, second) for query in queries[1:]
+            ]
+
+    text = "One claim is known. The claim is new."
+    verifier = Verifier(Catalogue(), Judge(lambda _: Verdict.SUPPORTED), top_k=2)
+    answer = await Pipeline(Script([]), verifier).check(Draft(text, {}), Usage(), "What of it?")
+    found = [(item.passage.id, item.score) for item in answer.findings[1].evidence]
+    assert found == [("p1", 0.9), ("p0", 0.9)]
 
 
 async def test_claims_over_the_limit_are_unverified() -> None:
