@@ -49,18 +49,13 @@ def rendered(claim: Claim) -> RenderedClaim | None:
     where a quotation or bracket has no other half.
     """
     text, places, whole = _characters(claim.text, claim.plain)
-    if text != claim.plain or is_row(claim):
+    if text != claim.plain or claim.row:
         return None
     for match in _PROTECTED.finditer(text):
         whole[match.start() : match.end()] = [True] * (match.end() - match.start())
     if any(not whole[match.start()] for match in _UNPAIRED.finditer(text)):
         return None
     return RenderedClaim(text, tuple(places), tuple(whole), len(claim.text))
-
-
-def is_row(claim: Claim) -> bool:
-    """Whether the claim is a row of a table."""
-    return claim.row
 
 
 def _characters(raw: str, plain: str) -> tuple[str, list[int], list[bool]]:
@@ -214,7 +209,7 @@ def queries(claim: Claim, context: Context) -> tuple[str, ...]:
     claim that stands alone is searched alone before: its context may be about something else.
     """
     asked = [" ".join(filter(None, (context.before, context.topic, claim.plain)))]
-    if context.before and not (context.topic or is_row(claim) or needs_context(claim.plain)):
+    if context.before and not (context.topic or claim.row or needs_context(claim.plain)):
         asked.insert(0, claim.plain)
     return tuple(shortened(query, _MAX_QUERY) for query in asked)
 
@@ -273,7 +268,7 @@ def _stands_under(claim: Claim, topic: _Topic) -> bool:
 def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context:
     if not claim.checkable:
         return Context()
-    row = is_row(claim)
+    row = claim.row
     needed = row or needs_context(claim.plain)
     lead_in = prior_claims.lead_in if row or prior_claims.in_list else ""
     if not row and not _says_something(lead_in):
@@ -312,7 +307,7 @@ def _last(text: str, limit: int) -> str:
 def _after(prior_claims: _PriorClaims, claim: Claim, question: str) -> _PriorClaims:
     """The state after a claim."""
     plain, standing = claim.plain, prior_claims.standing
-    if is_row(claim):
+    if claim.row:
         return replace(prior_claims, end=claim.end)
     opening = prior_claims.opening
     if claim.checkable and not opening:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from proxy.claims.context import is_row
 from proxy.claims.segment import segment
 from proxy.correction.cuts import Edit, applied, cuts, moving
 from proxy.correction.leaks import has_delimiters
@@ -248,7 +247,7 @@ def fitted(said: str, claim: Claim) -> str | None:
     brings in links, images, HTML, citation markers or words about the check that the claim doesn't have.
     """
     line = " ".join(_BETWEEN_WIDE.sub("", said.strip()).split())
-    line = _stopped(_bare_row(line) if is_row(claim) else _unmarked(line, claim.text), claim.text)
+    line = _stopped(_bare_row(line) if claim.row else _unmarked(line, claim.text), claim.text)
     if not line or any(fault(line, claim.text) for fault in _FAULTS):
         return None
     return line
