@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 from proxy.checkers.nli.model import NLIModel, SpecialTokens
 from proxy.checkers.nli.reader import Reader
 from proxy.model_files import device, dtype_of
-from training.lora import adapted, exported, restore, trained, unscaled
+from training.lora import adapted, restore, trained
 from training.micro_batches import MicroBatch, Unit, micro_batch, steps
 from training.objective import label_loss, log_odds, ranking_loss
 from training.plan import Plan, read_plan
@@ -169,8 +169,7 @@ class _Trainer:
     def begin(self) -> None:
         """Takes the weights that the run begins with, if it has any."""
         if self._run.path(BEGUN).exists():
-            tensors = load_file(self._run.path(BEGUN), device=str(self._device))
-            restore(self._model, unscaled(tensors, self._settings))
+            restore(self._model, load_file(self._run.path(BEGUN), device=str(self._device)))
 
     def restore(self, name: str) -> None:
         """Goes back to a checkpoint, if the run has it."""
@@ -216,9 +215,9 @@ class _Trainer:
         self._save(checkpoint)
 
     def export(self) -> Path:
-        """Writes the trained tensors as an adapter's file, and how much they have learnt."""
+        """Writes the trained tensors as an adapter's file, in float16, and how much they have learnt."""
         path = self._run.path(TRAINED)
-        tensors = exported(self._model, self._settings)
+        tensors = {name: tensor.detach().cpu().half() for name, tensor in self._trained.items()}
         if self._run.path(BEGUN).exists():
             begun = load_file(self._run.path(BEGUN))
             tensors = {

@@ -35,7 +35,7 @@ def adapted(base: Path, settings: Settings, *, half: bool = False) -> NLIModel:
         and int(layer[1]) >= settings.from_layer
     ]
     config = LoraConfig(
-        r=settings.rank, lora_alpha=settings.alpha, target_modules="|".join(map(re.escape, names))
+        r=settings.rank, lora_alpha=settings.rank, target_modules="|".join(map(re.escape, names))
     )
     inject_adapter_in_model(config, model)
     model.head.requires_grad_(True)
@@ -63,23 +63,6 @@ def restore(model: NLIModel, tensors: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
         for name, tensor in tensors.items():
             own[name].copy_(tensor)
-
-
-def exported(model: NLIModel, settings: Settings) -> dict[str, Tensor]:
-    """The tensors of an adapter's file, in float16: `lora_up` is multiplied by alpha / rank."""
-    scale = settings.alpha / settings.rank
-    return {
-        name: (tensor.detach().cpu() * (scale if name.endswith(LORA_UP) else 1)).half().contiguous()
-        for name, tensor in trained(model).items()
-    }
-
-
-def unscaled(tensors: Mapping[str, Tensor], settings: Settings) -> dict[str, Tensor]:
-    """The tensors of an adapter's file as they are trained: the reverse of `exported`."""
-    scale = settings.rank / settings.alpha
-    return {
-        name: tensor.float() * (scale if name.endswith(LORA_UP) else 1) for name, tensor in tensors.items()
-    }
 
 
 def _plain(name: str) -> str:

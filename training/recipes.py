@@ -24,7 +24,6 @@ class Settings:
     hidden: int = 384
     """Width of the head."""
     rank: int = 32
-    alpha: float = 32.0
     from_layer: int = 0
     """Layers below have no adapter and need no backward pass."""
     rate: float = 5e-4
@@ -206,7 +205,7 @@ RECIPES: Mapping[Size, Recipe] = {
         _SMALL_PLAN,
         _CALIBRATION,
         _MEASURED,
-        Settings(rank=96, alpha=96.0, rate=4e-4, head_rate=5e-4, step_rows=32, batch_tokens=1280),
+        Settings(rank=96, rate=4e-4, head_rate=5e-4, step_rows=32, batch_tokens=1280),
     ),
     "base": Recipe(
         "base",
@@ -214,6 +213,6 @@ RECIPES: Mapping[Size, Recipe] = {
         _BASE_PLAN,
         {"en": _CALIBRATION["en"]},
         {"en": _MEASURED["en"]},
-        Settings(rank=64, alpha=64.0, from_layer=2, served_tokens=192, served_windows=1),
+        Settings(rank=64, from_layer=2, served_tokens=192, served_windows=1),
     ),
 }

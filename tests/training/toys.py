@@ -24,7 +24,6 @@ SETTINGS = Settings(
     served_tokens=32,
     hidden=16,
     rank=4,
-    alpha=8.0,
     rate=1e-2,
     head_rate=1e-2,
     warmup_steps=4,
