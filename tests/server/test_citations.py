@@ -21,7 +21,7 @@ DOCUMENTS: list[dict[str, Any]] = [
     {"text": "都江堰位于四川省都江堰市，由秦国蜀郡太守李冰主持修建。"},
 ]
 ANSWER = (
-    "# Tower 🗼\n\nThe Eiffel Tower is 330 metres tall [1][2]. It is 430 metres tall.[1] "
+    "# Sights 🗼\n\nThe Eiffel Tower is 330 metres tall [1][2]. It is 430 metres tall.[1] "
     "Maurice Koechlin drew its first design in 1884. 都江堰位于四川省【3】。It is in Paris.[9] Shall I go on?"
 )
 
@@ -65,7 +65,7 @@ def test_each_statement_is_held_against_what_it_cites(base_url: str) -> None:
 def test_the_figures_are_those_of_alce(base_url: str) -> None:
     report = check(base_url)
     counts = report["counts"]
-    assert counts["statements"] == 5 + (statement(report, "Tower 🗼")["verdict"] != "not_checkable")
+    assert counts["statements"] == 5 + (statement(report, "Sights 🗼")["verdict"] != "not_checkable")
     assert (counts["supported"], counts["citations"]) == (2, 5)
     assert report["citation_recall"] == round(2 / counts["statements"], 4)
     assert report["citation_precision"] == round(2 / 5, 4)

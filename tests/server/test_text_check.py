@@ -208,3 +208,31 @@ def test_a_row_holds_only_if_each_value_does(base_url: str) -> None:
             f"Length, {name}: {value}" for name, value in zip(BRIDGES, values[:2], strict=True)
         ]
         assert [len(claim["references"]) for claim in told] == ([2, 2] if holds else [0, 0])
+
+
+LAKES = {
+    "English": (
+        "Lake {} lies in the north. A ferry crosses it {} times a day.",
+        ("Morrow", "Vesna", "Alder", "Corrie", "Dunmore", "Ennis", "Farrow", "Garve"),
+        "Lake {} lies in the north. Ferries cross {} times a day. Lake {} has {} ferries a day.",
+    ),
+    "Chinese": (
+        "{}湖位于北部。湖上每天有{}班渡船。",
+        ("青萍", "白鹿", "落霞", "云梦", "石鼓", "望月", "金沙", "玉泉"),
+        "{}湖位于北部。每天有{}班渡船。{}湖每天有{}班渡船。",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", LAKES)
+def test_a_sentence_without_a_subject_is_said_of_what_its_paragraph_begins_with(
+    base_url: str, language: str
+) -> None:
+    """There are more lakes than passages of a search. The sentence about another lake names it."""
+    document, names, reply = LAKES[language]
+    documents = [{"title": name, "text": document.format(name, n)} for n, name in enumerate(names, 2)]
+    for ferries, holds in ((2 + 5, True), (2 + 1, False)):
+        text = reply.format(names[5], ferries, names[1], 2 + 1)
+        checked = post(base_url, "check", text=text, documents=documents, vouch={"evidence": "request"})
+        told = [claim["verdict"] == "supported" for claim in checked["verification"]["claims"]]
+        assert told == [True, holds, True], checked["verification"]["claims"]
