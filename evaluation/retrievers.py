@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
+from proxy.claims.context import contexts, queries
 from proxy.cli.compose import load_library
 from proxy.config.settings import Settings
 from proxy.engine.verifier import Verifier
@@ -18,10 +19,16 @@ _PATIENCE = 24 * 3600.0
 
 
 class Given:
-    """`protocols.Retriever` over evidence that is there already: as many searches as it was given results."""
+    """`protocols.Retriever` over evidence that is there already for the checkable ones of `claims`, in their
+    order. All searches for a claim find the same.
+    """
 
-    def __init__(self, evidence: Sequence[tuple[Evidence, ...]]) -> None:
-        self._evidence = evidence
+    def __init__(
+        self, claims: Sequence[Claim], question: str, evidence: Iterable[tuple[Evidence, ...]]
+    ) -> None:
+        needs = zip(claims, contexts(claims, question), strict=True)
+        asked = (queries(claim, context) for claim, context in needs if claim.checkable)
+        self._evidence = [hits for hits, of_claim in zip(evidence, asked, strict=True) for _ in of_claim]
 
     async def search(self, queries: Sequence[str], k: int) -> Sequence[tuple[Evidence, ...]]:
         """The first k passages of each, in the order given."""

@@ -121,7 +121,8 @@ async def check_each(checker: Checker, response: Response, selection: Selection)
     """The findings of an answer's segments as the proxy comes to them. Raises `CheckError`."""
     claims = [segment.claim for segment in response.segments]
     held = [selection.of(segment.evidence) for segment in response.segments if segment.claim.checkable]
-    return await verify(claims, response.question, checker, Given(held), selection.k)
+    given = Given(claims, response.question, held)
+    return await verify(claims, response.question, checker, given, selection.k)
 
 
 async def check_joined(checker: Checker, response: Response, selection: Selection) -> tuple[Finding, ...]:

@@ -80,7 +80,8 @@ async def check_recorded(checker: Checker, recorded: Recorded) -> tuple[Finding,
         for claim, (_, text, title) in zip(claims, recorded.ret_knowledges, strict=True)
         if claim.checkable
     ]
-    return await verify(claims, recorded.question, checker, Given(held), 1)
+    given = Given(claims, recorded.question, held)
+    return await verify(claims, recorded.question, checker, given, 1)
 
 
 def agreement(tags: Flags, called: Flags, rows: Indexes) -> Figures:

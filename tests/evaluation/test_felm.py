@@ -274,3 +274,14 @@ def test_a_threshold_that_is_no_finite_number_is_refused(
         main(["felm", "--data", str(data), f"--threshold={threshold}"])
     assert ended.value.code == 2
     assert f"{threshold!r} is not a finite number" in capsys.readouterr().err
+
+
+def test_a_segment_that_names_nothing_has_its_own_passages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The proxy searches for it twice: alone, and behind what its paragraph begins with."""
+    texts = (town("Elm", 20), "Construction took nine years.", town("Fir", 30))
+    path = tmp_path / "felm.json"
+    path.write_text(json.dumps([segment("Towns?", text, True, text) for text in texts]), encoding="utf-8")
+    found = line(run(path, capsys, "--k", "1"), "builtin", 1)
+    assert (found["unverified"], found["segment"]["recall_factual"]) == (0, 1.0)
