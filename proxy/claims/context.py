@@ -205,8 +205,8 @@ def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()
 
 
 def queries(claim: Claim, context: Context) -> tuple[str, ...]:
-    """What the corpus is searched with for a claim: its context and the claim, at most 2,000 characters. A
-    claim that stands alone is searched alone before: its context may be about something else.
+    """The search queries for a claim, each at most 2,000 characters: its context and the claim. A claim that
+    stands alone is searched for alone first, since its context may be about something else.
     """
     asked = [" ".join(filter(None, (context.before, context.topic, claim.plain)))]
     if context.before and not (context.topic or claim.row or needs_context(claim.plain)):
