@@ -36,7 +36,7 @@ LONG_CLAIM_WORDS, LONG_EVIDENCE_WORDS = 12_000, 200_000
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A corpus as one text, in words, or in characters of a Chinese one."""
+    """The beginning of a corpus as one text, in words, or in characters of a Chinese one."""
 
     words: Sequence[str]
     language: Language
@@ -46,11 +46,18 @@ class Text:
         return (" " if self.language == "en" else "").join(self.words[start:end])
 
 
-def read(corpus: Path) -> Text:
-    """The text of a .jsonl file."""
-    texts = [json.loads(line)["text"] for line in corpus.read_text(encoding="utf-8").splitlines()]
-    language = language_of(texts[0])
-    return Text(" ".join(texts).split() if language == "en" else "".join(texts), language)
+def read(corpus: Path, count: int) -> Text:
+    """The first `count` words of a .jsonl file, or somewhat more: the memory of others would be measured."""
+    words: list[str] = []
+    language: Language = "en"
+    with corpus.open(encoding="utf-8") as lines:
+        for line in lines:
+            text = json.loads(line)["text"]
+            language = language_of(text) if not words else language
+            words += text.split() if language == "en" else text
+            if len(words) >= count:
+                break
+    return Text(words, language)
 
 
 def replies(text: Text, count: int) -> list[list[Pair]]:
@@ -69,11 +76,10 @@ def replies(text: Text, count: int) -> list[list[Pair]]:
     ]
 
 
-async def measure(checker: LocalChecker, text: Text, count: int) -> dict[str, float]:
+async def measure(checker: LocalChecker, corpus: Path, count: int) -> dict[str, float]:
     """The figures by name."""
-    long = Pair(text.piece(0, LONG_CLAIM_WORDS), text.piece(0, LONG_EVIDENCE_WORDS))
     seconds: list[float] = []
-    *asked, first = replies(text, count + 1)
+    *asked, first = replies(read(corpus, 2 * WORDS["zh"] * CLAIMS * (count + 1)), count + 1)
     await checker.check(first)
     computed = time.process_time()
     for pairs in asked:
@@ -82,6 +88,8 @@ async def measure(checker: LocalChecker, text: Text, count: int) -> dict[str, fl
         seconds.append(time.perf_counter() - begun)
     computed = (time.process_time() - computed) / count
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    text = read(corpus, LONG_EVIDENCE_WORDS)
+    long = Pair(text.piece(0, LONG_CLAIM_WORDS), text.piece(0, LONG_EVIDENCE_WORDS))
     begun = time.perf_counter()
     await checker.check([long])
     return {
@@ -102,10 +110,9 @@ def main() -> None:
     parser.add_argument("--size", choices=get_args(Size), help="default: base where it is installed")
     options = parser.parse_args()
     size: Size = options.size or default_size()
-    text = read(options.corpus)
     checker = packaged_checker(size)
     try:
-        figures = asyncio.run(measure(checker, text, options.replies))
+        figures = asyncio.run(measure(checker, options.corpus, options.replies))
     finally:
         checker.close()
     for name, figure in figures.items():

@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 from sklearn.linear_model import LogisticRegression
 
 from evaluation.datasets import Label
-from proxy.checkers.nli.int8 import use_int8
+from proxy.checkers.nli.linear import use_fast_layers
 from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_adapted
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader, Window
 from proxy.checkers.nli.weights import Calibration
@@ -83,7 +83,7 @@ def trained_model(recipe: Recipe, base: Path, run: Run) -> NLIModel:
     with quiet():
         adapter = load_file(run.needed(TRAINED, "fit"))
         model = load_adapted(base, recipe.settings.hidden, adapter, dtype_of("auto"))
-    use_int8(model.encoder, device())
+    use_fast_layers(model.encoder, device())
     return model.eval().requires_grad_(False).to(device())
 
 

@@ -8,7 +8,8 @@
 - `beside`: rows as they are, but read together with the evidence of another row;
 - `confused`: as `renamed`, and the article of the other name is read in the same window;
 - `balanced`: rows as they are, but so many that a claim's likeness to its evidence does not tell its label;
-- `headed`: such rows, whose claims stand under a heading: the title of the evidence, a general one, or both;
+- `headed`: such rows, whose claims stand under a heading: the title of the evidence, a general one, or both.
+  A claim that names its subject also stands under another title, which tells nothing of it;
 - `preceded`: such rows, read behind another claim of the same evidence, right or wrong;
 - `leaning`: a sentence of an article that begins with a pronoun, behind one that names its subject, and
   behind that one with the name of another article;
@@ -252,7 +253,9 @@ def _headed(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
         if not row.title:
             continue
         language = language_of(row.claim)
-        about = {"title": row.title, "other": rng.choice(titles), "heading": rng.choice(_HEADINGS[language])}
+        other = rng.choice(titles)
+        above = other if row.title in row.claim and rng.random() < 0.5 else row.title
+        about = {"title": above, "other": other, "heading": rng.choice(_HEADINGS[language])}
         claims = segment(rng.choice(_OUTLINES).format_map(about) + row.claim)
         context = contexts(claims, rng.choice(_QUESTIONS[language]).format_map(about))[-1]
         if context.topic and claims[-1].plain == row.claim:

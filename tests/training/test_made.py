@@ -120,6 +120,25 @@ def test_claims_under_a_heading_are_read_with_it_and_with_a_question() -> None:
     assert any(row.pair().context for row in found)
 
 
+def test_a_claim_that_names_its_subject_also_stands_under_another_heading() -> None:
+    own = [
+        TrainingRow.model_validate(
+            {"id": f"{number}-{label}", "claim": claim, "evidence": text, "title": title, "label": label}
+        )
+        for number in range(20)
+        for text, title, right, wrong in (
+            (TEXTS[0], "The tower", "The tower is of the 1880s.", "The tower is of the 1960s."),
+            (TEXTS[1], "Bridge", "It opened in the 1960s.", "It opened in the 1950s."),
+        )
+        for claim, label in ((right, "supported"), (wrong, "contradicted"))
+    ]
+    found = made_rows(own, "headed", Random(1))
+    named = [row for row in found if row.claim.startswith("The tower")]
+    assert {row.label for row in named if "Bridge" in row.topic} == {"supported", "contradicted"}
+    assert any("The tower" in row.topic for row in named)
+    assert not any("The tower" in row.topic for row in found if row.claim.startswith("It"))
+
+
 def test_a_claim_behind_another_of_its_evidence_keeps_its_label() -> None:
     written = list(read_lines(CONTRAST / "en.jsonl", TrainingRow))[:400]
     by_id = {f"{row.id}#preceded": row for row in written}

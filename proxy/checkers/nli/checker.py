@@ -7,7 +7,7 @@ import logging
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -27,9 +27,10 @@ log = logging.getLogger(__name__)
 
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 
-_BATCH_TOKENS = {"cpu": 640}
-_GPU_BATCH_TOKENS = 16_384
-"""Padded tokens of one batch: what is computed before we look whether the caller is still there."""
+_BATCH_NUMBERS = {"cpu": 512 * 768}
+_GPU_BATCH_NUMBERS = 16_384 * 768
+"""Tokens of one batch times the model's width: what is computed before we look whether the caller is still
+there. More fall out of a core's cache."""
 _MOST_WORKERS = 4
 _PAIRS_AT_ONCE = 16
 """Pairs that are read before we look again."""
@@ -73,8 +74,9 @@ class NLIChecker:
         self._device = device()
         for loaded in self._models.values():
             loaded.model.to(self._device)
-        self._tokens = _BATCH_TOKENS.get(self._device.type, _GPU_BATCH_TOKENS)
+        self._numbers = _BATCH_NUMBERS.get(self._device.type, _GPU_BATCH_NUMBERS)
         self._workers = workers or min(torch.get_num_threads(), _MOST_WORKERS)
+        self._at_once = self._workers if self._device.type == "cpu" else 1
         self._threads = ThreadPoolExecutor(self._workers, "nli-checker", initializer=_one_core)
 
     @property
@@ -99,7 +101,8 @@ class NLIChecker:
                 if spoken == language and not isinstance(windows, Judgement)
                 for number, window in enumerate(windows)
             ]
-            jobs += [(language, batch) for batch in _batches(items, self._batch_tokens(items))]
+            tokens = self._numbers // self._models[language].model.width
+            jobs += [(language, batch) for batch in _batches(items, tokens, self._at_once)]
         scored: dict[tuple[int, int], _Scores | None] = {}
         answers = await asyncio.gather(
             *(
@@ -123,11 +126,6 @@ class NLIChecker:
     def close(self) -> None:
         """Ends the threads; what they are at is finished first."""
         self._threads.shutdown(wait=True, cancel_futures=True)
-
-    def _batch_tokens(self, items: Sequence[_Item]) -> int:
-        """Padded tokens of one batch: so few that each core has one."""
-        share = -(-sum(tokens.length for *_, tokens in items) // self._workers)
-        return min(self._tokens, share) if self._device.type == "cpu" else self._tokens
 
     def _read(self, pairs: Sequence[Pair]) -> list[tuple[Language, list[Window] | Judgement]]:
         return [self._read_one(pair) for pair in pairs]
@@ -212,16 +210,21 @@ def _one_core() -> None:
     torch.set_num_threads(1)
 
 
-def _batches(items: Sequence[_Item], tokens: int) -> Iterator[list[_Item]]:
-    """Items of like length, as many as have `tokens` padded tokens, or one. The longest first."""
-    batch: list[_Item] = []
+def _batches(items: Sequence[_Item], tokens: int, at_once: int) -> list[list[_Item]]:
+    """Items of like length, the longest first, in batches of about `tokens` tokens at most.
+
+    They are of like size, and their number is a multiple of `at_once` where there are enough items, so that
+    no core waits for another one.
+    """
+    total = sum(pair.length for *_, pair in items)
+    count = -(-total // (tokens * at_once)) * at_once
+    batches: list[list[_Item]] = [[] for _ in range(count)]
+    before = 0
     for item in sorted(items, key=lambda item: -item[2].length):
-        if batch and (len(batch) + 1) * batch[0][2].length > tokens:
-            yield batch
-            batch = []
-        batch.append(item)
-    if batch:
-        yield batch
+        length = item[2].length
+        batches[(2 * before + length) * count // (2 * total)].append(item)
+        before += length
+    return [batch for batch in batches if batch]
 
 
 def _sigmoid(value: float) -> float:

@@ -129,6 +129,7 @@ class NLIModel(nn.Module):
     def __init__(self, encoder: nn.Module, width: int, hidden: int) -> None:
         super().__init__()
         self.encoder = encoder
+        self.width = width
         self.head = Head(width, hidden)
 
     def forward(self, batch: Batch) -> Tensor:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 
-from proxy.checkers.nli.int8 import use_int8
+from proxy.checkers.nli.linear import use_fast_layers
 from proxy.checkers.nli.model import NLIModel, load_adapted
 from proxy.checkers.nli.reader import Reader
 from proxy.checkers.nli_sizes import (
@@ -93,7 +93,7 @@ def load(folder: Path, base: str | None = None) -> Loaded:
         place = base_folder(base or manifest.base, folder)
         with quiet():
             model = load_adapted(place, manifest.hidden, load_tensors(content), dtype_of("auto"))
-        use_int8(model.encoder, device())
+        use_fast_layers(model.encoder, device())
         give_back_memory()
         reader = Reader(place, manifest.window_tokens, manifest.most_windows)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, zipfile.BadZipFile) as error:
