@@ -134,6 +134,7 @@ _BASE_PLAN = (
     Source("train/fib_xsum.jsonl", "CC BY 4.0", start=0.05),
     Source("dev/attributionbench_dev.jsonl", _APACHE, repeat=3, unit=2, start=0.05),
     Source("contrast/en.jsonl", _OWN, start=0.05, made="balanced"),
+    Source("contrast/hard_en.jsonl", _OWN, repeat=2, start=0.05),
     Source("contrast/two_passages_en.jsonl", _OWN, start=0.05),
     Source("contrast/structured_en.jsonl", _OWN, repeat=2, start=0.05),
     Source("contrast/en.jsonl", _OWN, 2_500, start=0.05, made="headed"),

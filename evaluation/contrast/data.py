@@ -4,7 +4,8 @@ Each passage has right and wrong claims of both forms: some in the passage's wor
 that follows shared words gets half of them wrong, and so does one that mistrusts them. The pairs of `DEV` are
 for choosing checkers. Those of `HELD_OUT` are only measured on: don't read them while you make a checker.
 `TWO_PASSAGES` have two passages of like things, read together: a wrong claim says of the one what holds for
-the other.
+the other. `HARD` claims follow kinds of wording that fooled a checker: rules applied to a case, sums, roles
+turned round, what an LLM sums up.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _TOKEN = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
 _FOLDER = Path(__file__).parent
 DEV = (_FOLDER / "dev_en.jsonl", _FOLDER / "dev_zh.jsonl")
 TWO_PASSAGES = (_FOLDER / "two_passages_en.jsonl", _FOLDER / "two_passages_zh.jsonl")
+HARD = (_FOLDER / "hard_en.jsonl", _FOLDER / "hard_zh.jsonl")
 HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
 
 

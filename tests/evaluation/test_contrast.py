@@ -13,7 +13,7 @@ import pytest
 
 from evaluation.__main__ import main
 from evaluation.contrast.command import Part, measure
-from evaluation.contrast.data import DEV, HELD_OUT, TWO_PASSAGES, read_groups
+from evaluation.contrast.data import DEV, HARD, HELD_OUT, TWO_PASSAGES, read_groups
 from evaluation.measurement import Judged
 from proxy.types import Verdict
 from tests.behaviours import Reply, Status
@@ -81,8 +81,19 @@ def test_no_passage_is_in_both_splits() -> None:
 def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
     files = sorted((ROOT / "training" / "contrast").glob("*.jsonl"))
     files = [path for path in files if not path.stem.startswith("structured")]  # replies, no pairs
-    assert len(files) == 5
-    assert not passages(files) & passages([*DEV, *HELD_OUT, *TWO_PASSAGES])
+    assert len(files) == 7
+    assert not passages(files) & passages([*DEV, *HARD, *HELD_OUT, *TWO_PASSAGES])
+
+
+@pytest.mark.parametrize("path", HARD, ids=lambda path: path.stem)
+def test_hard_claims_are_right_and_wrong_alike_in_either_form(path: Path) -> None:
+    groups = list(read_groups(path))
+    assert len(groups) == 60
+    assert {(len(group.right), len(group.wrong)) for group in groups} == {(3, 3)}
+    rows = [row for group in groups for row in group.rows]
+    for copied in (True, False):
+        right = [row.supported for row in rows if (row.likeness() >= 0.5) is copied]
+        assert 0.25 < sum(right) / len(right) < 0.75
 
 
 @pytest.mark.parametrize("path", TWO_PASSAGES, ids=lambda path: path.stem)
