@@ -96,8 +96,8 @@ def test_what_is_exported_computes_what_was_trained(recipe: Recipe, data: Path, 
     adapter = load_file(run.path("weights") / "adapter.safetensors")
     exact = load_adapted(base, SETTINGS.hidden, adapter, torch.float32)
     with torch.inference_mode():
-        served, computed = loaded.model.float()(batch), exact(batch)
-        merged = trained_model(recipe, base, run).float()(batch)
+        served, computed = loaded.model(batch), exact(batch)
+        merged = trained_model(recipe, base, run)(batch)
         unmerged = adapted(base, SETTINGS)
         own = {name: tensor.float() for name, tensor in load_file(run.path(TRAINED)).items()}
         for name, parameter in unmerged.named_parameters():
@@ -109,8 +109,8 @@ def test_what_is_exported_computes_what_was_trained(recipe: Recipe, data: Path, 
                 if parameter.requires_grad and name.replace(theirs, ours) in own:
                     parameter.copy_(own[name.replace(theirs, ours)])
         trained = unmerged(batch)
-    torch.testing.assert_close(served, merged, rtol=3e-2, atol=3e-2)  # its weights may have been bfloat16
-    torch.testing.assert_close(served, trained, rtol=3e-2, atol=3e-2)
+    torch.testing.assert_close(served, merged, rtol=5e-2, atol=5e-2)  # it may compute in bfloat16
+    torch.testing.assert_close(served, trained, rtol=5e-2, atol=5e-2)
     torch.testing.assert_close(computed, trained, rtol=1e-3, atol=1e-3)
     assert served.std() > 0.1
 
