@@ -47,7 +47,7 @@ class Text:
 
 
 def read(corpus: Path, count: int) -> Text:
-    """The first `count` words of a .jsonl file, or somewhat more: the memory of others would be measured."""
+    """The first `count` words of a .jsonl file, or a few more: more would add to the memory measured."""
     words: list[str] = []
     language: Language = "en"
     with corpus.open(encoding="utf-8") as lines:

@@ -324,3 +324,21 @@ def test_the_version_changes_with_the_weights_and_the_calibration(base: Path, tm
         for name, options in (("a", {}), ("b", {"seed": 2}), ("c", {"window_tokens": 48}))
     }
     assert len(versions) == 3
+
+
+async def test_short_claims_beside_a_long_one_are_not_padded_to_its_length(loaded: Loaded) -> None:
+    """Or else the memory of a batch would have no bound."""
+    sizes: list[tuple[int, int]] = []
+    watch = loaded.model.register_forward_pre_hook(
+        lambda _, args: sizes.append((args[0].ids.shape[0], args[0].ids.shape[1]))
+    )
+    checker = NLIChecker({"en": loaded}, workers=1)
+    long = Pair("The mill has a river .", "The town has mills and a cedar river . " * 60)
+    try:
+        await checker.check([long, *[Pair("mills", "river")] * 3000])
+    finally:
+        watch.remove()
+        checker.close()
+    bound = 1.5 * 512 * 768 / loaded.model.width
+    assert sum(rows for rows, _ in sizes) >= 3001
+    assert all(rows * (length - 8) <= bound or rows == 1 for rows, length in sizes)

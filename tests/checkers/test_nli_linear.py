@@ -11,9 +11,9 @@ from transformers.models.mpnet.modeling_mpnet import MPNetIntermediate
 from proxy.checkers.nli.linear import Int8Linear, PackedLinear, SevenBitLinear, use_fast_layers
 
 _VNNI = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="the processor has no VNNI")
-_BF16 = pytest.mark.skipif(
-    not torch.ops.mkldnn._is_mkldnn_bf16_supported(), reason="oneDNN does not multiply bfloat16 here"
-)
+_ONEDNN: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+_PACKS = _ONEDNN and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+_BF16 = pytest.mark.skipif(not _PACKS, reason="oneDNN does not multiply bfloat16 here")
 _AVX2 = pytest.mark.skipif(not torch.cpu._is_avx2_supported(), reason="the processor has no AVX2")
 
 
@@ -62,7 +62,7 @@ def test_layers_are_replaced_only_where_that_is_faster(monkeypatch: pytest.Monke
         use_fast_layers(parent, torch.device(device))
         return type(parent[0])
 
-    packed = PackedLinear if torch.ops.mkldnn._is_mkldnn_bf16_supported() else nn.Linear
+    packed = PackedLinear if _PACKS else nn.Linear
 
     def processor(vnni: bool, avx2: bool, amx: bool = False) -> None:
         monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)

@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 
-_BATCH_NUMBERS = {"cpu": 512 * 768}
-_GPU_BATCH_NUMBERS = 16_384 * 768
+_BATCH_ACTIVATIONS = {"cpu": 512 * 768}
+_GPU_BATCH_ACTIVATIONS = 16_384 * 768
 """Tokens of one batch times the model's width: what is computed before we look whether the caller is still
 there. More fall out of a core's cache."""
 _MOST_WORKERS = 4
@@ -74,7 +74,7 @@ class NLIChecker:
         self._device = device()
         for loaded in self._models.values():
             loaded.model.to(self._device)
-        self._numbers = _BATCH_NUMBERS.get(self._device.type, _GPU_BATCH_NUMBERS)
+        self._activations = _BATCH_ACTIVATIONS.get(self._device.type, _GPU_BATCH_ACTIVATIONS)
         self._workers = workers or min(torch.get_num_threads(), _MOST_WORKERS)
         self._at_once = self._workers if self._device.type == "cpu" else 1
         self._threads = ThreadPoolExecutor(self._workers, "nli-checker", initializer=_one_core)
@@ -101,7 +101,7 @@ class NLIChecker:
                 if spoken == language and not isinstance(windows, Judgement)
                 for number, window in enumerate(windows)
             ]
-            tokens = self._numbers // self._models[language].model.width
+            tokens = self._activations // self._models[language].model.width
             jobs += [(language, batch) for batch in _batches(items, tokens, self._at_once)]
         scored: dict[tuple[int, int], _Scores | None] = {}
         answers = await asyncio.gather(
@@ -214,17 +214,21 @@ def _batches(items: Sequence[_Item], tokens: int, at_once: int) -> list[list[_It
     """Items of like length, the longest first, in batches of about `tokens` tokens at most.
 
     They are of like size, and their number is a multiple of `at_once` where there are enough items, so that
-    no core waits for another one.
+    no core waits for another one. Where lengths differ much, a batch ends early: padded it has half as many
+    tokens again at most, or one item.
     """
     total = sum(pair.length for *_, pair in items)
     count = -(-total // (tokens * at_once)) * at_once
-    batches: list[list[_Item]] = [[] for _ in range(count)]
-    before = 0
+    batches: list[list[_Item]] = []
+    before, last = 0, -1
     for item in sorted(items, key=lambda item: -item[2].length):
         length = item[2].length
-        batches[(2 * before + length) * count // (2 * total)].append(item)
-        before += length
-    return [batch for batch in batches if batch]
+        place = (2 * before + length) * count // (2 * total)
+        if place != last or 2 * (len(batches[-1]) + 1) * batches[-1][0][2].length > 3 * tokens:
+            batches.append([])
+        batches[-1].append(item)
+        before, last = before + length, place
+    return batches
 
 
 def _sigmoid(value: float) -> float:
