@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 
-_BATCH_ACTIVATIONS = {"cpu": 512 * 768}
-_GPU_BATCH_ACTIVATIONS = 16_384 * 768
-"""Tokens of one batch times the model's width: what is computed before we look whether the caller is still
-there. More fall out of a core's cache."""
+_BATCH_TOKENS = {"cpu": 576}
+_GPU_BATCH_TOKENS = 16_384
+"""Padded tokens of one batch: what is computed before we look whether the caller is still there. More fall
+out of a core's cache."""
 _MOST_WORKERS = 4
 _PAIRS_AT_ONCE = 16
 """Pairs that are read before we look again."""
@@ -74,7 +74,7 @@ class NLIChecker:
         self._device = device()
         for loaded in self._models.values():
             loaded.model.to(self._device)
-        self._activations = _BATCH_ACTIVATIONS.get(self._device.type, _GPU_BATCH_ACTIVATIONS)
+        self._tokens = _BATCH_TOKENS.get(self._device.type, _GPU_BATCH_TOKENS)
         self._workers = workers or min(torch.get_num_threads(), _MOST_WORKERS)
         self._at_once = self._workers if self._device.type == "cpu" else 1
         self._threads = ThreadPoolExecutor(self._workers, "nli-checker", initializer=_one_core)
@@ -101,8 +101,7 @@ class NLIChecker:
                 if spoken == language and not isinstance(windows, Judgement)
                 for number, window in enumerate(windows)
             ]
-            tokens = self._activations // self._models[language].model.width
-            jobs += [(language, batch) for batch in _batches(items, tokens, self._at_once)]
+            jobs += [(language, batch) for batch in _batches(items, self._tokens, self._at_once)]
         scored: dict[tuple[int, int], _Scores | None] = {}
         answers = await asyncio.gather(
             *(
@@ -217,14 +216,14 @@ def _batches(items: Sequence[_Item], tokens: int, at_once: int) -> list[list[_It
     no core waits for another one. Where lengths differ much, a batch ends early: padded it has half as many
     tokens again at most, or one item.
     """
-    total = sum(pair.length for *_, pair in items)
+    total = sum(pair.padded for *_, pair in items)
     count = -(-total // (tokens * at_once)) * at_once
     batches: list[list[_Item]] = []
     before, last = 0, -1
     for item in sorted(items, key=lambda item: -item[2].length):
-        length = item[2].length
+        length = item[2].padded
         place = (2 * before + length) * count // (2 * total)
-        if place != last or 2 * (len(batches[-1]) + 1) * batches[-1][0][2].length > 3 * tokens:
+        if place != last or 2 * (len(batches[-1]) + 1) * batches[-1][0][2].padded > 3 * tokens:
             batches.append([])
         batches[-1].append(item)
         before, last = before + length, place
