@@ -29,7 +29,7 @@ LORA_DOWN, LORA_UP = ".lora_down", ".lora_up"
 _MASKED = -1e4
 _WEIGHTS = "model.safetensors"
 _VOCABULARY = "embeddings.word_embeddings.weight"
-_STEP = 32
+_STEP = 16
 """Batches are padded to multiples of so many tokens: oneDNN compiles anew for each shape, and keeps what it
 compiled in memory."""
 
