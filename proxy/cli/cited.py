@@ -143,15 +143,15 @@ def _rows(path: Path) -> Iterator[Document]:
             if not line.strip():
                 continue
             try:
-                yield _row(json.loads(line), f"{path.name}#{place}", path.stem)
+                yield _row(json.loads(line), f"{path.name}#{place}")
             except SourceError as error:
                 raise SourceError(f"{path}:{place}: {error.message}.") from error
             except (ValueError, RecursionError) as error:
                 raise SourceError(f"{path}:{place}: not valid JSON: {error}.") from error
 
 
-def _row(row: object, id_: str, title: str) -> Document:
-    document = row_document(row, id_, title)
+def _row(row: object, id_: str) -> Document:
+    document = row_document(row, id_, title="")  # the file's name says nothing of one of its rows
     number = row.get("number") if isinstance(row, Mapping) else None
     if number is None:
         return document
