@@ -15,7 +15,9 @@
   behind that one with the name of another article;
 - `introduced`: such rows as `balanced` has, behind the beginning of a paragraph. A claim that names its
   subject stands behind a claim about another one, which tells nothing. A claim that does not stands behind
-  one that names it; a right one also behind that with the name of another subject, and is not borne out.
+  one that names it; a right one also behind that with the name of another subject, and is not borne out;
+- `untitled`: such rows without the title, or with the name of a file in its place, which tells nothing.
+  Only those whose evidence names the subject too, or whose claim does not.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ Made = Literal[
     "preceded",
     "leaning",
     "introduced",
+    "untitled",
 ]
 
 _NEAREST_OF = 64
@@ -79,6 +82,11 @@ _HEADINGS: Mapping[Language, Sequence[str]] = {
     "zh": ("历史", "背景", "基本数据", "人物", "用途", "主要结论", "限制与例外", "时间线", "影响", "现状"),
 }
 """Headings that fit any text."""
+_FILES: Mapping[Language, Sequence[str]] = {
+    "en": ("notes", "document1", "scan_0042", "README", "data-export-2024-03", "page 17", "final_v2"),
+    "zh": ("资料", "文档1", "新建文本文档", "2024年3月导出", "扫描件_0042", "第17页", "notes", "data_v2"),
+}
+"""Names of files that fit any text."""
 _QUESTIONS: Mapping[Language, Sequence[str]] = {
     "en": (
         "Tell me about {title}.",
@@ -293,6 +301,13 @@ def _introduced(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRo
                 yield _as(row, "introduced-wrong", "unsupported", context=wrong)
 
 
+def _untitled(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    for row in _balanced(rows, rng):
+        if row.title and (row.title in row.evidence or not _keys(row.title) & _keys(row.claim)):
+            name = rng.choice(_FILES[language_of(row.claim)]) if rng.random() < 0.5 else ""
+            yield _as(row, "untitled", row.label, title=name)
+
+
 _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
     "mismatched": _mismatched,
     "misnumbered": _misnumbered,
@@ -306,6 +321,7 @@ _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[Traini
     "preceded": _preceded,
     "leaning": _leaning,
     "introduced": _introduced,
+    "untitled": _untitled,
 }
 
 

@@ -96,6 +96,8 @@ _SMALL_PLAN = (
     Source("contrast/zh.jsonl", _OWN, repeat=3, start=0.05, made="introduced"),
     Source("contrast/en.jsonl", _OWN, start=0.05, made="introduced"),
     Source("train/fever_clean.jsonl", _FEVER, 1_500, start=0.05, made="introduced"),
+    Source("contrast/zh.jsonl", _OWN, 5_000, start=0.05, made="untitled"),
+    Source("contrast/en.jsonl", _OWN, 1_000, start=0.05, made="untitled"),
     Source("contrast/zh.jsonl", _OWN, 800, start=0.05, made="beside"),
     Source("corpora/wikipedia_zh.jsonl", "CC BY-SA", 900, unit=2, start=0.05, made="confused"),
     Source("contrast/zh.jsonl", _OWN, 1_200, unit=2, start=0.05, made="deleted"),

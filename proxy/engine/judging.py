@@ -6,13 +6,12 @@ section 3.4).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
-from proxy.text.sentences import sentence_spans
+from proxy.text.sentences import quotable_spans
 from proxy.text.words import Word, nearest, spoken, words
 from proxy.types import (
     Aggregation,
@@ -25,8 +24,6 @@ from proxy.types import (
     Usage,
     Verdict,
 )
-
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
 
 MARGIN = 0.2
 """A supporting passage is cited if its score is at most this much below the best one."""
@@ -55,11 +52,7 @@ def _quoting(item: Evidence, claim: str) -> Evidence:
         return item
     first, last = judgement.quote or (0, len(item.passage.text))
     text = item.passage.text[first:last]
-    spans = [
-        (start + line.start(), start + line.end())
-        for start, end in sentence_spans(text)
-        for line in _LINE.finditer(text[start:end])
-    ]
+    spans = quotable_spans(text)
     if len(spans) > 2:
         sentences = nearest({number: text[slice(*span)] for number, span in enumerate(spans)})
         best = sentences.to(claim, 2)

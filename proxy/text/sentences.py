@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
@@ -110,6 +111,26 @@ def sentence_spans(text: str) -> list[Span]:
     for start, end in _wide_pieces(masked):
         spans += _latin_spans(masked, start, end)
     return _with_citations(text, spans)
+
+
+def quotable_spans(text: str) -> tuple[Span, ...]:
+    """Spans of what can be quoted of a passage: its sentences, which line ends also end. Those of the last
+    passages are kept, since many claims are read with the same ones."""
+    return _kept_quotable(text) if len(text) <= _KEPT_CHARS else _quotable(text)
+
+
+def _quotable(text: str) -> tuple[Span, ...]:
+    return tuple(
+        (start + line.start(), start + line.end())
+        for start, end in sentence_spans(text)
+        for line in _LINE.finditer(text[start:end])
+    )
+
+
+_KEPT_PASSAGES, _KEPT_CHARS = 1024, 8_000
+"""Passages whose spans are kept, and the length of the longest one."""
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_kept_quotable = lru_cache(_KEPT_PASSAGES)(_quotable)
 
 
 def _tokenizer() -> PunktSentenceTokenizer:

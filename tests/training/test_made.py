@@ -188,3 +188,34 @@ def test_in_balanced_rows_likeness_to_the_evidence_tells_nothing(language: Langu
     alike = np.array([likeness(row.claim, f"{row.title}\n{row.evidence}") for row in balanced])
     assert abs(area_under_roc(np.array([row.supported for row in balanced]), alike) - 0.5) < 0.05
     assert made_rows(written, "balanced", Random(1)) == balanced
+
+
+def test_a_row_without_its_title_keeps_its_label_where_the_subject_is_still_known() -> None:
+    own = [
+        TrainingRow.model_validate(
+            {
+                "id": f"{number}-{label}",
+                "claim": claim,
+                "evidence": text,
+                "title": "The tower",
+                "label": label,
+            }
+        )
+        for number in range(20)
+        for text, right, wrong in (
+            (f"{TEXTS[0]} The tower is red.", "The tower is of the 1880s.", "The tower is of the 1960s."),
+            (
+                "It was opened in the 1880s.",
+                "The tower opened in the 1880s.",
+                "The tower opened in the 1960s.",
+            ),
+        )
+        for claim, label in ((right, "supported"), (wrong, "contradicted"))
+    ]
+    found = made_rows(own, "untitled", Random(1))
+    assert {(row.claim, row.label) for row in found} == {
+        ("The tower is of the 1880s.", "supported"),
+        ("The tower is of the 1960s.", "contradicted"),
+    }
+    assert "" in {row.title for row in found} != {""}
+    assert not any("tower" in row.title for row in found)

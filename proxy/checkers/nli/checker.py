@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,13 +18,11 @@ from proxy.checkers.nli.weights import Calibration, Loaded
 from proxy.checkers.vetoes import changed_number
 from proxy.model_files import device
 from proxy.text.scripts import language_of
-from proxy.text.sentences import sentence_spans
+from proxy.text.sentences import quotable_spans
 from proxy.text.words import Span, closest, joined, shared_spans, uncovered
 from proxy.types import Judgement, Language, Page, Pair, Verdict
 
 log = logging.getLogger(__name__)
-
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
 
 _BATCH_TOKENS = {"cpu": 576}
 _GPU_BATCH_TOKENS = 16_384
@@ -237,11 +234,7 @@ def _sigmoid(value: float) -> float:
 def _nearest_sentence(pair: Pair) -> Span | None:
     """The sentence of the evidence that says most of a claim that failed. What scored highest in the window
     that decided is often about something else."""
-    spans = [
-        (start + line.start(), start + line.end())
-        for start, end in sentence_spans(pair.evidence)
-        for line in _LINE.finditer(pair.evidence[start:end])
-    ]
+    spans = quotable_spans(pair.evidence)
     sentences = [pair.evidence[slice(*span)] for span in spans]
     return spans[closest(sentences, pair.claim, pair.title)] if spans else None
 
