@@ -7,8 +7,8 @@ stream, "3 at 0.025"; a reply that is not streamed comes at once. Tokens are up 
 with the space before it, which is about what tokenizers make of English.
 
 A chat that goes on after such a message asks for a correction. It is answered at the same pace, streamed or
-not, with the text of the second list: all of it or, where only the rest is asked for, what the turn before
-does not say yet. A prompt that names no reply at all (for one sentence) gets a refusal.
+not, with the text of the second list: all of it or, where sentences are asked for, those that stand there. A
+prompt that names no reply at all (for one sentence) gets a refusal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 from aiohttp import web
 
-from proxy.correction.continuation import is_continuation
+from proxy.correction.rewrite import read_rewriting, write_rewrites
 from proxy.text.sentences import sentence_spans
 
 HEAD = {"id": "chatcmpl-bench", "created": 1_767_225_600, "model": "bench"}
@@ -47,6 +47,7 @@ def asked(number: int, pace: float) -> list[dict[str, str]]:
 class Written:
     """A reply as the wire has it, ready to be sent."""
 
+    text: str
     whole: bytes
     events: tuple[bytes, ...]
 
@@ -59,7 +60,7 @@ def written(text: str) -> Written:
     whole = {**HEAD, "object": "chat.completion", "choices": [choice], "usage": usage}
     deltas = [{"role": "assistant", "content": ""}, *({"content": token} for token in said)]
     chunks = [_chunk(delta, None) for delta in deltas]
-    return Written(json.dumps(whole).encode(), tuple(map(_event, [*chunks, _chunk({}, "stop")])))
+    return Written(text, json.dumps(whole).encode(), tuple(map(_event, [*chunks, _chunk({}, "stop")])))
 
 
 def _chunk(delta: dict[str, str], finish_reason: str | None) -> dict[str, Any]:
@@ -88,11 +89,13 @@ def what_is_asked(messages: list[dict[str, Any]]) -> Asked | None:
     return None
 
 
-def rest(text: str, said: str) -> str:
-    """The text from its first sentence on that was not said yet."""
-    sentences = [text[start:end] for start, end in sentence_spans(text)]
-    first = next((place for place, sentence in enumerate(sentences) if sentence.strip() not in said), None)
-    return "" if first is None else " ".join(sentence.strip() for sentence in sentences[first:])
+def rewritten(text: str, corrected: str, failed: list[str]) -> str:
+    """The answer that has, of the corrected text, the sentences at the places of those that failed."""
+    written, better = ([each[start:end] for start, end in sentence_spans(each)] for each in (text, corrected))
+    places = [next((n for n, said in enumerate(written) if one in said), None) for one in failed]
+    return write_rewrites(
+        {number: better[n] for number, n in enumerate(places, 1) if n is not None and n < len(better)}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,9 @@ class Upstream:
             reply, pace = self.replies[asked_for.number], asked_for.pace
             return await self._sent(request, body, reply, pace)
         text = self.corrected[asked_for.number]
-        if is_continuation(body["messages"][-1]["content"]):
-            text = rest(text, body["messages"][-2]["content"])
+        if rewriting := read_rewriting(body["messages"][-1]["content"]):
+            failed = [sentence.text for sentence in rewriting.sentences]
+            text = rewritten(self.replies[asked_for.number].text, text, failed)
         if not body.get("stream"):
             await asyncio.sleep(len(tokens(text)) * asked_for.pace)
         return await self._sent(request, body, written(text), asked_for.pace)

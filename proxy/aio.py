@@ -106,6 +106,30 @@ async def closing(items: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
             await aclose()
 
 
+async def ahead(items: AsyncIterator[T], most: int) -> AsyncIterator[T]:
+    """The items, of which up to `most` are taken before they are asked for."""
+    taken: asyncio.Queue[tuple[T] | None] = asyncio.Queue(most)
+
+    async def take() -> None:
+        try:
+            async with closing(items):
+                async for item in items:
+                    await taken.put((item,))
+        except Exception:
+            await taken.put(None)
+            raise
+        await taken.put(None)
+
+    taking = asyncio.create_task(take())
+    try:
+        while (item := await taken.get()) is not None:
+            yield item[0]
+        await taking
+    finally:
+        taking.cancel()
+        await asyncio.gather(taking, return_exceptions=True)
+
+
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """The results in order. When one fails or this is cancelled, the rest is cancelled first."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in work]

@@ -29,12 +29,12 @@ OnUnsupported = Literal["keep", "mark", "drop"]
 UpstreamCitations = Literal["replace", "verify", "merge"]
 ReplyFormat = Literal["markdown", "json"]
 StreamMode = Literal["auto", "sentence", "buffer", "passthrough"]
-Correction = Literal["none", "prefix"]
+Correction = Literal["none", "sentences"]
 PresetName = Literal["reader", "strict", "report", "papers"]
 ProfileName = Literal["openai", "perplexity", "open_webui", "markdown", "none"]
 PromptName = Literal["ceg", "ceg_yes_no", "refchecker", "citecheck"]
 Status = Literal["ok", "partial", "skipped"]
-CorrectionKind = Literal["whole", "claims", "sentences", "continuation", "quote"]
+CorrectionKind = Literal["whole", "claims", "sentences", "quote"]
 CorrectionResult = Literal["helped", "not_better", "unreadable", "leaked", "timeout", "upstream_error"]
 NoticePlace = Literal["none", "text", "event"]
 NLILabel = Literal["entailment", "neutral", "contradiction"]
@@ -438,7 +438,7 @@ class CorrectionStep:
     """One request for a correction, and what came of it.
 
     `round` counts from 1. `asked_for` is what was to be written: the `whole` reply, the `claims` that failed,
-    single `sentences`, or the `continuation` of a stream; a `quote` asks no model. `claims` is how many had
+    or single `sentences`; a `quote` asks no model. `claims` is how many had
     failed. `result` is `helped`, `not_better`, `unreadable` (no answer in it: empty, in another form, a
     refusal), `leaked` (pieces of the prompt, or talk about the correction), `timeout` or `upstream_error`;
     `detail` says more.

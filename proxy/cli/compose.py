@@ -380,7 +380,6 @@ def make_models(backends: Backends, corpus: Retriever) -> dict[str, Model]:
             description=DESCRIPTIONS.get(upstream.model, ""),
             full_name=upstream.model,
             stream_mode=upstream.stream_mode,
-            prefill=upstream.prefill,
             max_reply_bytes=upstream.max_reply_bytes,
             max_tokens=token_limit(upstream.params),
         )

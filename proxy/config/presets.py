@@ -34,7 +34,7 @@ class Preset:
 
 
 PRESETS: Mapping[PresetName, Preset] = {
-    "reader": Preset(correction="prefix"),
+    "reader": Preset(correction="sentences"),
     "strict": Preset(stream_mode="buffer", on_unsupported="drop", fail_closed=True),
     "report": Preset(stream_mode="passthrough", max_rounds=0, on_unsupported="keep", notice=False),
     "papers": Preset(stream_mode="buffer", fallback=False, on_unsupported="keep", notice=False),

@@ -185,7 +185,6 @@ class Upstream(Section):
     max_retries: int = Field(2, ge=0, le=10)
     max_reply_bytes: int = Field(20_000_000, ge=1_000)
     stream_mode: StreamMode | None = None
-    prefill: bool = False
     params: dict[str, object] = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -30,6 +30,8 @@ MAX_EVIDENCE_CHARS = 12_000
 """Bound on the titles and texts of all documents of a re-prompt, in code points. Claims are never cut."""
 
 _STREAMING = frozenset({"stream", "stream_options"})
+CALLING = {"tools": "tool_choice", "functions": "function_call"}
+"""The keys of a body that offer tools, and those that say which may be called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,15 @@ def opening_patterns(openings: Mapping[Language, str]) -> dict[Language, re.Patt
 def with_turns(chat: Chat, draft: str, message: str) -> Chat:
     """The chat with the draft as the assistant's turn and one more user turn.
 
-    Messages are appended, never altered: providers cache prefixes. One choice is asked for, not streamed;
-    every other key of the body stays. `chat` itself is not changed.
+    Messages are appended, never altered: providers cache prefixes. One choice is asked for, not streamed.
+    Tools stay, since providers cache them with the messages and some insist on them, but may not be called:
+    the client would run what our prompt led to. Every other key of the body stays; `chat` is not changed.
     """
     turns: list[Json] = [{"role": "assistant", "content": draft}, {"role": "user", "content": message}]
     body = {key: value for key, value in chat.body.items() if key not in _STREAMING}
+    for offered, choice in CALLING.items():
+        body.pop(choice, None)
+        body |= {choice: "none"} if body.get(offered) else {}
     return replace(chat, body={**body, "messages": [*chat.body["messages"], *turns], "n": 1})
 
 

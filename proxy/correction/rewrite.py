@@ -129,7 +129,6 @@ _UNWANTED = frozenset(
     """.split()
 )
 """Keys that shape, cut or score a whole reply, as OpenAI, vLLM, llama.cpp and Ollama name them."""
-_CALLING = {"tools": "tool_choice", "functions": "function_call"}
 
 _HEADER = re.compile(r"[ \t]*===[ \t]*(\d{1,4}|" + "|".join(sorted(_ENDS)) + r")[ \t]*[:：]?[ \t]*")
 _FENCE_LINE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\w*\s*")
@@ -144,10 +143,8 @@ _AROUND_WORD = " \t*_`\"'“”「」[]()（）.。!！"
 def rewrite(chat: Chat, attempt: Attempt, *, max_evidence_chars: int = MAX_EVIDENCE_CHARS) -> Chat:
     """The chat that asks for the draft's nonfactual sentences anew; number n is the n-th of them.
 
-    Messages are appended, never altered: the draft as the assistant's turn, then one user turn. One choice is
-    asked for, not streamed. Keys of the body that shape a whole reply (`response_format`, `stop` …) are left
-    out. Tools stay, since providers cache them with the messages and some insist on them, but may not be
-    called. At most `MAX_SENTENCES` are asked for, and only those whose best passage there is room for.
+    See `reprompt.with_turns`. Keys of the body that shape a whole reply (`response_format`, `stop` …) are
+    left out. At most `MAX_SENTENCES` are asked for, and only those whose best passage there is room for.
     """
     text = attempt.draft.text
     rewriting = _rewriting(attempt.nonfactual, max_evidence_chars)
@@ -156,12 +153,8 @@ def rewrite(chat: Chat, attempt: Attempt, *, max_evidence_chars: int = MAX_EVIDE
 
 
 def unshaped(body: Json) -> Json:
-    """A body without the keys that shape, cut, stream or score a whole reply. No tool may be called."""
-    kept = {key: value for key, value in body.items() if key not in _UNWANTED}
-    for offered, choice in _CALLING.items():
-        kept.pop(choice, None)
-        kept |= {choice: "none"} if kept.get(offered) else {}
-    return kept
+    """A body without the keys that shape, cut, stream or score a whole reply."""
+    return {key: value for key, value in body.items() if key not in _UNWANTED}
 
 
 def write_rewriting(rewriting: Rewriting, language: Language = "en") -> str:

@@ -11,10 +11,12 @@ is checked like any other.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from proxy.citations.markers import in_parentheses, strip_markers
 from proxy.claims.segment import segment
 from proxy.correction.leaks import Asked, fault, instructions_of, without_preamble
+from proxy.correction.reprompt import CALLING
 from proxy.correction.rewrite import unshaped
 from proxy.text.scripts import language_of
 from proxy.types import Chat, Evidence, Finding, Json, Language, Verdict
@@ -70,7 +72,7 @@ def complete_sentence(chat: Chat, finding: Finding) -> Chat | None:
     found.
 
     It has none of the client's messages: the passage and the sentence's beginning are all that it is about.
-    Keys of the body that shape a whole reply are left out, as are tools.
+    Keys of the body that shape a whole reply are left out, as are tools and all about them.
     """
     source = finding.decisive or next(iter(finding.evidence), None)
     if source is None:
@@ -83,7 +85,8 @@ def complete_sentence(chat: Chat, finding: Finding) -> Chat | None:
         {"role": "assistant", "content": answer},
         {"role": "user", "content": asked},
     ]
-    body = {key: value for key, value in unshaped(chat.body).items() if key not in ("tools", "functions")}
+    tools = {*chain.from_iterable(CALLING.items()), "parallel_tool_calls"}
+    body = {key: value for key, value in unshaped(chat.body).items() if key not in tools}
     return replace(chat, body={**body, "messages": turns, "n": 1})
 
 

@@ -135,8 +135,7 @@ class DeliveryPolicy:
         mode: `sentence` sends each sentence once it is checked; `buffer` sends the whole reply at its end;
             `passthrough` sends text as it arrives, and the verdicts at the end. Never `auto`.
         rendering: how the text is shown.
-        corrections: how many times a stream may be corrected, from its last claim that did not fail.
-        prefill: whether the upstream continues an unfinished assistant message.
+        corrections: how often a sentence that fails is asked for again before it is sent, at most.
         fail_closed: whether a reply that could not be checked is an error instead.
         progress: whether a buffered stream reports how many claims are checked, and one that is sent sentence
             by sentence the verdicts of each piece; the answer then has its time line.
@@ -146,7 +145,6 @@ class DeliveryPolicy:
     mode: StreamMode = "buffer"
     rendering: Rendering = field(default_factory=Rendering)
     corrections: int = 0
-    prefill: bool = False
     fail_closed: bool = False
     progress: bool = False
     max_reply_bytes: int = 20_000_000
@@ -166,21 +164,21 @@ def contradiction(
     `rounds` is the number of corrections, if one was asked for. `marked` says whether a warning marker or a
     notice was asked for.
     """
-    corrected, dropping = correction == "prefix", on_unsupported == "drop"
+    corrected, dropping = correction == "sentences", on_unsupported == "drop"
     reasons = {
         "stream mode 'passthrough' sends text before it is checked, but `fail_closed` holds back what could "
         "not be checked": mode == "passthrough" and fail_closed,
         f"stream mode {mode!r} never takes text back, but on_unsupported 'drop' drops claims that failed; "
         "use 'buffer'": mode in ("sentence", "passthrough") and dropping,
-        "correction 'prefix' sends text as it is verified, but on_unsupported 'drop' leaves out claims that "
-        "failed; use correction 'none'": corrected and dropping,
-        f"correction 'prefix' works sentence by sentence, not in stream mode {mode!r}": corrected
+        "correction 'sentences' sends text as it is verified, but on_unsupported 'drop' leaves out claims "
+        "that failed; use correction 'none'": corrected and dropping,
+        f"correction 'sentences' works sentence by sentence, not in stream mode {mode!r}": corrected
         and mode in ("buffer", "passthrough"),
-        "correction 'prefix' needs at least one round, but `max_rounds` is 0": corrected and rounds == 0,
+        "correction 'sentences' needs at least one round, but `max_rounds` is 0": corrected and rounds == 0,
         "stream mode 'passthrough' leaves the text untouched, so it has no place for warning markers and "
         "notices": mode == "passthrough" and (marked or on_unsupported == "mark"),
         f"stream mode {mode!r} does not wait for the whole reply, so it has no use for `max_rounds`; use "
-        "correction 'prefix', stream mode 'buffer', or 0 rounds": bool(rounds)
+        "correction 'sentences', stream mode 'buffer', or 0 rounds": bool(rounds)
         and (mode == "passthrough" or (mode == "sentence" and not corrected)),
     }
     return next((reason for reason, applies in reasons.items() if applies), "")

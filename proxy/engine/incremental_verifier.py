@@ -19,24 +19,11 @@ from proxy.claims.incremental import Incremental, Settled
 from proxy.engine.delivery import CheckedText
 from proxy.engine.verifier import Verified, Verifier
 from proxy.errors import UpstreamError
-from proxy.types import Attempt, ChoiceDelta, Claim, Draft, Finding, Reply, ReplyChunk
+from proxy.types import Attempt, ChoiceDelta, Draft, Finding, Reply, ReplyChunk
 from proxy.upstream.completion import Completion
 
 _MAX_CHECKS = 8
 """How many pieces of a reply are checked at the same time; reading from the upstream waits for the rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prefix:
-    """Checked text that the first choice continues from, with its findings."""
-
-    text: str = ""
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claims of the text."""
-        return tuple(finding.claim for finding in self.findings)
 
 
 @dataclass(slots=True)
@@ -44,7 +31,6 @@ class _Choice:
     """One choice, as far as it is written and checked."""
 
     reading: Incremental
-    prefix: Prefix
     submitted: int = 0
     """How many claims were given to the verifier."""
     checks: deque[tuple[Settled, asyncio.Task[Verified]]] = field(default_factory=deque)
@@ -85,16 +71,6 @@ class _Choice:
         held, self.held = self.held or "", None
         self.reading.feed(held)
 
-    @property
-    def text(self) -> str:
-        """All text that is checked so far."""
-        return self.prefix.text + self.checked.text
-
-    @property
-    def all_findings(self) -> tuple[Finding, ...]:
-        """The findings of all text that is checked so far."""
-        return (*self.prefix.findings, *self.findings)
-
     def take(self) -> bool:
         """Collects the checks that are done, in order. Returns whether there were any."""
         taken = False
@@ -112,12 +88,12 @@ class _Choice:
         editable (beside tool calls, JSON). Text that was `sent` already stays as it was read."""
         if self.held:
             return None
-        if sent and self.text:
+        if sent and self.checked.text:
             draft = replace(draft, editable=True)
-        if not draft.editable and draft.text != self.text:
+        if not draft.editable and draft.text != self.checked.text:
             return None
-        draft = replace(draft, text=self.text)
-        return Attempt(draft, reply.usage, self.all_findings, self.error, self.malformed)
+        draft = replace(draft, text=self.checked.text)
+        return Attempt(draft, reply.usage, tuple(self.findings), self.error, self.malformed)
 
 
 class IncrementalVerifier:
@@ -131,7 +107,6 @@ class IncrementalVerifier:
         deadline: seconds for checking the claims of one piece of text.
         sent_at_once: whether checked text is sent immediately and can't be changed any more.
         max_bytes: a larger reply is an error.
-        prefix: checked text that the first choice continues from.
     """
 
     def __init__(
@@ -144,7 +119,6 @@ class IncrementalVerifier:
         deadline: float,
         sent_at_once: bool = False,
         max_bytes: int = 20_000_000,
-        prefix: Prefix | None = None,
     ) -> None:
         self._chunks = chunks
         self._verifier = verifier
@@ -152,12 +126,9 @@ class IncrementalVerifier:
         self._question = question
         self._deadline = deadline
         self._sent_at_once = sent_at_once
-        self._prefix = prefix or Prefix()
         self._completion = Completion(max_bytes)
         self._choices: dict[int, _Choice] = {}
         self._result: tuple[Reply, tuple[Attempt | None, ...]] | None = None
-        if self._prefix.text:
-            self._choice(0)
 
     @property
     def result(self) -> tuple[Reply, tuple[Attempt | None, ...]]:
@@ -223,9 +194,7 @@ class IncrementalVerifier:
 
     def _choice(self, index: int) -> _Choice:
         if index not in self._choices:
-            prefix = self._prefix if index == 0 else Prefix()
-            held = None if prefix.text else ""
-            self._choices[index] = _Choice(Incremental(self._read), prefix, held=held)
+            self._choices[index] = _Choice(Incremental(self._read))
         return self._choices[index]
 
     def _check(self, choice: _Choice, settled: Settled) -> None:
@@ -233,22 +202,16 @@ class IncrementalVerifier:
         last = choice.checks[-1][0] if choice.checks else choice.checked
         if settled == last:
             return
-        offset = len(choice.prefix.text)
-        claims = [
-            replace(claim, start=claim.start + offset, end=claim.end + offset) for claim in settled.claims
-        ]
+        new, prior = settled.claims[choice.submitted :], settled.claims[: choice.submitted]
         until = asyncio.get_running_loop().time() + self._deadline
-        prior_claims = (*choice.prefix.claims, *claims[: choice.submitted])
-        task = asyncio.create_task(
-            self._verifier.verify(claims[choice.submitted :], self._question, until, prior_claims)
-        )
-        choice.submitted = len(claims)
+        task = asyncio.create_task(self._verifier.verify(new, self._question, until, prior))
+        choice.submitted = len(settled.claims)
         choice.checks.append((settled, task))
 
     def _checked_texts(self) -> Iterator[CheckedText]:
         for index, choice in self._choices.items():
             if choice.take():
-                yield CheckedText(index, choice.text, choice.all_findings)
+                yield CheckedText(index, choice.checked.text, tuple(choice.findings))
 
     def _checks(self) -> list[asyncio.Task[Verified]]:
         return [task for choice in self._choices.values() for _, task in choice.checks]

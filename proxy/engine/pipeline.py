@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from proxy.aio import closing, together
 from proxy.claims.continuations import Read
-from proxy.engine.corrector import Corrector, Options
+from proxy.engine.corrector import Corrector
 from proxy.engine.delivery import Answer, DeliveryPolicy, StreamEvent
 from proxy.engine.incremental_verifier import holds_json, is_json
 from proxy.engine.reply_stream import ReplyStream, read_draft, reader, untouched
+from proxy.engine.reprompter import Options
 from proxy.engine.verifier import Verifier
 from proxy.errors import VerificationError
 from proxy.protocols import LLM
@@ -48,15 +49,7 @@ class Pipeline:
         Raises `UpstreamError` where there is no reply or it breaks off, and `VerificationError` where the
         policy fails closed and a claim could not be checked.
         """
-        drafting = ReplyStream(
-            self.llm,
-            self.verifier,
-            self.policy,
-            self.options.deadline,
-            self._reader(),
-            whole=self.options.format == "json" or self.options.task is not None,
-            quote=self.options.quote,
-        )
+        drafting = ReplyStream(self.llm, self.verifier, self.policy, self.options, self._reader())
         async with closing(drafting.events(chat)) as events:
             async for event in events:
                 yield event

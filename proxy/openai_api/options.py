@@ -13,8 +13,8 @@ from proxy.config.presets import PRESETS, Preset
 from proxy.config.settings import Settings
 from proxy.config.wrong_values import nearest, problem
 from proxy.engine.app_context import Model, Sources
-from proxy.engine.corrector import Options
 from proxy.engine.delivery import DeliveryPolicy, Rendering, contradiction
+from proxy.engine.reprompter import Options
 from proxy.engine.verifier import Verifier
 from proxy.errors import ModelNotFoundError, RequestError
 from proxy.openai_api.documents import RequestDocument
@@ -251,8 +251,7 @@ class ResolvedOptions:
         return DeliveryPolicy(
             mode=mode,
             rendering=rendering,
-            corrections=self.rounds if correction == "prefix" and mode == "sentence" else 0,
-            prefill=model.prefill,
+            corrections=self.rounds if correction == "sentences" and mode == "sentence" else 0,
             fail_closed=self.fail_closed,
             progress=_either(self.options.progress, self.settings.streaming.progress),
             max_reply_bytes=model.max_reply_bytes,
@@ -292,8 +291,11 @@ class ResolvedOptions:
         )
         if options.on_unsupported == "keep" and options.mark_nonfactual:
             self._refuse("on_unsupported 'keep' leaves claims unmarked, but `mark_nonfactual` names a marker")
-        if options.regeneration and options.correction == "prefix":
-            self._refuse("correction 'prefix' continues a reply, but `regeneration` rewrites it")
+        if options.regeneration and options.correction == "sentences":
+            self._refuse(
+                "correction 'sentences' corrects a reply while it is written, but `regeneration` rewrites it "
+                "at its end"
+            )
         mode, correction = self._wanted(model)
         if mode == "passthrough" and request.editable:
             self._refuse(contradiction(mode, "none", self._unmarked, fail_closed=self.fail_closed))
@@ -302,14 +304,12 @@ class ResolvedOptions:
             return "buffer", "none"
         if mode == "auto" and request.calls_tools and self.options.correction is None:
             return "buffer", "none"
-        if options.correction == "prefix" and request.choices > 1:
-            self._refuse("correction 'prefix' corrects a single choice, but `n` asks for several")
         self._refuse(contradiction(mode, correction, self.on_unsupported, fail_closed=self.fail_closed))
         if mode == "auto":
             dropping = self.on_unsupported == "drop"
-            by_sentence = not dropping and (correction == "prefix" or not self.rounds)
+            by_sentence = not dropping and (correction == "sentences" or not self.rounds)
             mode = "sentence" if by_sentence else "buffer"
-        return mode, correction if request.choices == 1 else "none"
+        return mode, correction
 
     def _wanted(self, model: Model) -> tuple[StreamMode, Correction]:
         """The mode and the correction, once what is configured has given way to the request's options."""

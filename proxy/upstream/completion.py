@@ -158,20 +158,6 @@ def _index(choice: Json) -> int:
     return index
 
 
-def with_content(chunk: ReplyChunk, rewrite: Callable[[str], str]) -> ReplyChunk:
-    """The chunk with the content of every delta rewritten."""
-    return read_chunk(
-        {**chunk.raw, "choices": [_rewritten(c, rewrite) for c in chunk.raw.get("choices") or ()]}
-    )
-
-
-def _rewritten(choice: Json, rewrite: Callable[[str], str]) -> Json:
-    content = _object(choice.get("delta")).get("content")
-    if not isinstance(content, str):
-        return choice
-    return {**choice, "delta": {**choice["delta"], "content": rewrite(content)}}
-
-
 def coalesced(chunks: Iterator[Json]) -> Iterator[Json]:
     """The same reply in fewer chunks: what only goes on with the text of the chunk before becomes part of it.
 
@@ -213,25 +199,23 @@ def _with_text(chunk: Json, texts: list[str]) -> Json:
     return {**chunk, "choices": [{**choice, "delta": {**choice["delta"], "content": "".join(texts)}}]}
 
 
-_ANSWER = frozenset({"role", "content", "refusal", "tool_calls", "function_call"})
+_CALLS = frozenset({"tool_calls", "function_call"})
+_ANSWER = frozenset({"role", "content", "refusal"})
 """Fields of a message that are its answer. Others are about it: what the model thought, say."""
 
 
-def answer_alone(chunk: ReplyChunk) -> ReplyChunk:
-    """The chunk without what its deltas hold beside the answer."""
-    choices = [
-        {**choice, "delta": _answer(_object(choice.get("delta")))}
-        for choice in chunk.raw.get("choices") or ()
-    ]
-    return read_chunk({**chunk.raw, "choices": choices})
+def calls_tools(draft: Draft) -> bool:
+    """Whether the draft calls a tool."""
+    return any(_message(draft).get(key) for key in _CALLS)
 
 
 def in_place_of(first: Draft, draft: Draft, text: str) -> Draft:
     """`draft`, which says `text`, with what the first draft holds beside its answer: what the model thought
-    of another prompt is nobody's."""
-    about = {key: value for key, value in _message(first).items() if key not in _ANSWER}
-    message = {**about, **_answer(_message(draft))}
-    return replace(draft, text=text, choice={**draft.choice, "message": message})
+    of another prompt is nobody's, and neither is a tool that it would call for it."""
+    about = {key: value for key, value in _message(first).items() if key not in _ANSWER | _CALLS}
+    return replace(
+        draft, text=text, choice={**draft.choice, "message": {**about, **_answer(_message(draft))}}
+    )
 
 
 def _message(draft: Draft) -> Json:
@@ -240,11 +224,6 @@ def _message(draft: Draft) -> Json:
 
 def _answer(message: Json) -> Json:
     return {key: value for key, value in message.items() if key in _ANSWER}
-
-
-def content_chunk(text: str) -> ReplyChunk:
-    """A chunk that only adds text to the first choice."""
-    return read_chunk({"choices": [{"index": 0, "delta": {"content": text}}]})
 
 
 async def collect(chunks: AsyncIterator[ReplyChunk], max_bytes: int = 20_000_000) -> Reply:

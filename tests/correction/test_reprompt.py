@@ -61,7 +61,8 @@ def test_the_draft_and_one_user_turn_are_appended_and_nothing_before_them_change
     assert asked.body["messages"][-2] == {"role": "assistant", "content": DRAFT}
     assert asked.body["messages"][-1]["role"] == "user"
     rest: Json = {key: value for key, value in asked.body.items() if key not in ("messages", "n")}
-    assert rest == {key: value for key, value in before.items() if key != "messages"}
+    kept = {key: value for key, value in before.items() if key != "messages"}
+    assert rest == {**kept, "tool_choice": "none"}
     assert (asked.question, asked.api_key) == (first.question, first.api_key)
 
 

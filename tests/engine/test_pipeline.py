@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from proxy.engine.corrector import Options
 from proxy.engine.pipeline import Pipeline
+from proxy.engine.reprompter import Options
 from proxy.engine.verifier import Verifier
 from proxy.errors import (
     CheckError,

@@ -23,7 +23,7 @@ from proxy.cli import smollm2
 from proxy.cli.compose import Library
 from proxy.config.load import validate
 from proxy.correction.leaks import Asked, fault
-from proxy.engine.corrector import INSTRUCTIONS
+from proxy.engine.reprompter import INSTRUCTIONS
 from tests.serving import serving
 
 HERE = Path(__file__).parent
@@ -161,11 +161,11 @@ def test_a_reply_is_corrected_as_a_whole_and_by_its_claims(vouch_url: str, mode:
 @pytest.mark.parametrize(
     "options",
     [
-        {"correction": "prefix", "max_rounds": 1},
+        {"correction": "sentences", "max_rounds": 1},
         {"stream_mode": "sentence", "correction": "none", "max_rounds": 0},
         {"stream_mode": "buffer", "correction": "none", "max_rounds": 1},
     ],
-    ids=["prefix", "sentence", "buffer"],
+    ids=["sentences", "sentence", "buffer"],
 )
 def test_a_stream_is_sound_however_it_is_corrected(vouch_url: str, options: dict[str, Any]) -> None:
     stream(vouch_url, QUESTIONS[3], **options)

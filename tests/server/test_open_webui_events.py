@@ -110,7 +110,7 @@ def test_the_status_says_what_is_done_and_what_was_found(
 
 def test_the_status_counts_what_was_corrected(base_url: str, upstream: Upstream) -> None:
     upstream.enqueue(Reply(f"{TRUE} {FALSE}"), Reply(TRUE_TOO))
-    chunks = chunks_of(base_url, correction="prefix", max_rounds=1)
+    chunks = chunks_of(base_url, correction="sentences", max_rounds=1)
     told = of_type(chunks, "status")
     assert told[-1] == {"description": "2 of 2 statements found · 1 corrected", "done": True}
 

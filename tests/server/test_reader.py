@@ -111,10 +111,10 @@ class TestPresets:
             ({"preset": "report", "on_unsupported": "mark"}, "leaves the text untouched"),
             ({"preset": "report", "fail_closed": True}, "`fail_closed` holds back"),
             ({"preset": "strict", "stream_mode": "sentence"}, "use 'buffer'"),
-            ({"preset": "strict", "correction": "prefix"}, "use correction 'none'"),
-            ({"preset": "papers", "correction": "prefix"}, "not in stream mode 'buffer'"),
+            ({"preset": "strict", "correction": "sentences"}, "use correction 'none'"),
+            ({"preset": "papers", "correction": "sentences"}, "not in stream mode 'buffer'"),
             ({"on_unsupported": "keep", "mark_nonfactual": "[?]"}, "leaves claims unmarked"),
-            ({"correction": "prefix", "regeneration": "claims"}, "continues a reply"),
+            ({"correction": "sentences", "regeneration": "claims"}, "while it is written"),
         ],
     )
     def test_what_contradicts_a_preset_is_refused(

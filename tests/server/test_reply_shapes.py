@@ -164,16 +164,16 @@ def test_an_error_that_nobody_foresaw_can_be_found_in_the_log(index: Path, upstr
     assert "secret" not in answer.text
 
 
-def test_a_continuation_that_could_not_be_checked_does_not_replace_the_reply(
+def test_a_correction_that_could_not_be_checked_does_not_replace_the_sentence(
     index: Path, upstream: Upstream
 ) -> None:
-    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} {TRUE_TOO}"), Reply("Moas had one heart. They died out."))
+    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} {TRUE_TOO}"), *[Reply("Moas had one heart.")] * 2)
     with running(server_with(_Unsure(), upstream, index)) as url:
-        answer = asked(url, stream=True, vouch={"max_rounds": 1, "correction": "prefix"})
+        answer = asked(url, stream=True, vouch={"max_rounds": 1, "correction": "sentences"})
     chunks = chunks_of(answer)
     written = "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
     assert written.startswith(f"{TRUE}[1] {UNKNOWN} ⚠️ {TRUE_TOO}[2]")
-    (step,) = next(chunk["verification"] for chunk in chunks if chunk.get("verification"))["correction"]
+    step, _ = next(chunk["verification"] for chunk in chunks if chunk.get("verification"))["correction"]
     assert (step["result"], "could not be checked" in step["detail"]) == ("not_better", True)
 
 

@@ -59,7 +59,10 @@ def test_every_chunk_is_a_chat_completion_chunk(
     upstream.enqueue(*answers)
     body = {**CHAT, **options, "stream_options": {"include_usage": with_usage}}
     if mode != "sentence" or "max_rounds" in options.get("vouch", {}):
-        corrected: Json = {"buffer": {"max_rounds": 1}, "sentence": {"max_rounds": 1, "correction": "prefix"}}
+        corrected: Json = {
+            "buffer": {"max_rounds": 1},
+            "sentence": {"max_rounds": 1, "correction": "sentences"},
+        }
         asked = options.get("vouch", {})
         rounds = corrected.get(mode, {}) if asked.get("max_rounds") else asked
         body["vouch"] = {"stream_mode": mode, **rounds}

@@ -91,7 +91,7 @@ def test_usage_comes_when_it_is_asked_for(client: OpenAI, upstream: Upstream) ->
 
 
 def test_the_upstream_is_streamed_and_a_mistake_re_prompted(client: OpenAI, upstream: Upstream) -> None:
-    upstream.enqueue(f"{TRUE} {FALSE}", f"{TRUE} {TRUE_TOO}")
+    upstream.enqueue(f"{TRUE} {FALSE}", TRUE_TOO)
     chunks = stream(client)
     assert content_of(chunks) == f"{TRUE}[1] {TRUE_TOO}[2]"
     assert finish_of(chunks).model_dump()["verification"]["rounds"] == 1

@@ -129,7 +129,7 @@ def test_a_stream_may_tell_the_verdicts_with_the_sentences(base_url: str, upstre
 def test_a_stream_that_tells_its_progress_ends_with_a_time_line(base_url: str, upstream: Upstream) -> None:
     draft = f"{TRUE} {UNKNOWN}"
     upstream.enqueue(Reply(draft, pace=0.01), Reply(TRUE_TOO))
-    chunks = list(chunks_of(base_url, progress=True, correction="prefix", stream_mode="sentence"))
+    chunks = list(chunks_of(base_url, progress=True, correction="sentences", stream_mode="sentence"))
     verification = finish(chunks)["verification"]
     steps = verification["timeline"]
     phases = {step["phase"] for step in steps}
@@ -208,37 +208,67 @@ def test_nothing_unchecked_is_let_go_where_that_is_forbidden(base_url: str, upst
 
 
 def test_a_sentence_that_fails_is_corrected_before_anyone_reads_it(base_url: str, upstream: Upstream) -> None:
-    upstream.enqueue(
-        Reply(f"{TRUE} {FALSE} " + f"{UNKNOWN} " * 20, pace=0.02),
-        Reply(f"{TRUE} {TRUE_TOO} {TRUE_ELSEWHERE}"),
-    )
-    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
-    assert "".join(pieces(chunks)) == f"{TRUE}[1] {TRUE_TOO}[2] {TRUE_ELSEWHERE}[2]"
+    """The rest of the reply stays as the model wrote it: code, further sentences, the reason why it ended."""
+    rest = f"{TRUE_ELSEWHERE}\n\n```py\nx = 1\n```\n"
+    upstream.enqueue(Reply(f"{TRUE} {FALSE} {rest}", pace=0.01), Reply(f"=== 1\n{TRUE_TOO}\n=== end"))
+    chunks = list(chunks_of(base_url, correction="sentences", max_rounds=1))
+    content = "".join(pieces(chunks))
+    assert content == f"{TRUE}[1] {TRUE_TOO}[2] {TRUE_ELSEWHERE}[2]\n\n```py\nx = 1\n```\n"
     last = finish(chunks)["verification"]
     assert (last["rounds"], last["best"]) == (1, 1)
     (failed,) = last["attempts"][0]["nonfactual"]
     assert failed["text"] == FALSE
-    content = "".join(pieces(chunks))
     assert content[slice(*failed["replaced_by"])] == TRUE_TOO
-    first, second = upstream.requests
+    _, second = upstream.requests
     assert second.body["messages"][: len(MESSAGES)] == MESSAGES
-    assert second.body["messages"][len(MESSAGES)] == {"role": "assistant", "content": f"{TRUE} "}
+    said = second.body["messages"][len(MESSAGES)]
+    assert (said["role"], said["content"].startswith(f"{TRUE} {FALSE}")) == ("assistant", True)
     assert FALSE in second.body["messages"][-1]["content"]
-    upstream.wait_for_disconnect()
-    assert first.disconnected
 
 
-def test_what_fails_when_no_correction_is_left_is_marked(base_url: str, upstream: Upstream) -> None:
-    upstream.enqueue(*[Reply(f"{TRUE} {UNKNOWN} {TRUE_TOO}")] * 2)
-    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
+def test_a_correction_costs_what_it_says(base_url: str, upstream: Upstream) -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 7, "total_tokens": 1007}
+    upstream.enqueue(Reply(f"{TRUE} {FALSE}"), Reply(TRUE_TOO, usage=usage))
+    chunks = list(chunks_of(base_url, body={"stream_options": {"include_usage": True}}, max_rounds=1))
+    assert chunks[-1]["usage"]["verification"]["total_tokens"] == 1007
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_tool_that_only_a_correction_calls_is_never_called(
+    base_url: str, upstream: Upstream, stream: bool
+) -> None:
+    """The client would run it, with arguments that our prompt led to."""
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+    calling = Reply({**tool_calls(("look", '{"x": 1}')), "role": "assistant", "content": TRUE_TOO})
+    upstream.enqueue(Reply(f"{TRUE} {FALSE}"), calling, calling)
+    body = {"model": "test", "messages": MESSAGES, "tools": [tool], "tool_choice": "auto", "stream": stream}
+    answer = httpx.post(f"{base_url}/chat/completions", json=body, timeout=30)
+    assert "tool_calls" not in answer.text
+    _, whole, sentence = upstream.requests
+    assert (whole.body["tools"], whole.body["tool_choice"]) == ([tool], "none")
+    assert not {"tools", "tool_choice"} & set(sentence.body)
+
+
+def test_what_fails_when_no_correction_helps_is_marked(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} {TRUE_TOO}"), *[Reply(UNKNOWN)] * 2)
+    chunks = list(chunks_of(base_url, correction="sentences", max_rounds=1))
     assert "".join(pieces(chunks)) == f"{TRUE}[1] {UNKNOWN} ⚠️ {TRUE_TOO}[2]"
-    assert len(upstream.requests) == 2
+    asked_for = [step["asked_for"] for step in finish(chunks)["verification"]["correction"]]
+    assert asked_for == ["claims", "sentences"]
+
+
+def test_no_more_than_eight_sentences_of_a_reply_are_asked_for(base_url: str, upstream: Upstream) -> None:
+    failing = " ".join(f"Moas laid {number} eggs a year." for number in range(2, 12))
+    upstream.enqueue(Reply(failing), *[Status(500)] * 30)
+    chunks = list(chunks_of(base_url, correction="sentences", max_rounds=1))
+    assert "".join(pieces(chunks)).count("⚠️") >= 10
+    assert len(finish(chunks)["verification"]["correction"]) == 8
 
 
 def test_the_demonstration_corrects_its_error_before_anyone_reads_it(base_url: str) -> None:
     messages = [{"role": "user", "content": "How deep is Lake Baikal, and how old is it?"}]
     body = {"messages": messages}
-    chunks = list(chunks_of(base_url, "vouch/demo", body, correction="prefix", max_rounds=2))
+    chunks = list(chunks_of(base_url, "vouch/demo", body, correction="sentences", max_rounds=2))
     verification = finish(chunks)["verification"]
     assert verification["rounds"] == 1
     assert {claim["verdict"] for claim in verification["claims"]} == {"supported"}
@@ -246,10 +276,11 @@ def test_the_demonstration_corrects_its_error_before_anyone_reads_it(base_url: s
     assert len(said) == len(set(said)) >= 3
 
 
-def test_the_first_sentence_may_fail_too(base_url: str, upstream: Upstream) -> None:
-    upstream.enqueue(Reply(f"{FALSE} {TRUE}"), Reply(f"{TRUE_TOO} {TRUE}"))
-    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=2))
-    assert "".join(pieces(chunks)).startswith(f"{TRUE_TOO}[1]")
+def test_each_choice_is_corrected(base_url: str, upstream: Upstream) -> None:
+    upstream.enqueue(Reply(f"{FALSE} {TRUE}", f"{TRUE_ELSEWHERE} {FALSE}"), *[Reply(TRUE_TOO)] * 2)
+    chunks = list(chunks_of(base_url, body={"n": 2}, correction="sentences", max_rounds=1))
+    assert "".join(pieces(chunks, 0)) == f"{TRUE_TOO}[1] {TRUE}[2]"
+    assert "".join(pieces(chunks, 1)) == f"{TRUE_ELSEWHERE}[1] {TRUE_TOO}[1]"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +288,7 @@ def test_the_first_sentence_may_fail_too(base_url: str, upstream: Upstream) -> N
     [
         (Status(500), "upstream_error"),
         (Reply("=== fea8eafe2adc document: Eiffel Tower"), "leaked"),
-        (Reply("I'm sorry, but I can't continue."), "leaked"),
+        (Reply("I'm sorry, but I can't do that."), "unreadable"),
         (Reply(""), "unreadable"),
         (Reply(UNKNOWN), "not_better"),
     ],
@@ -266,19 +297,12 @@ def test_the_first_sentence_may_fail_too(base_url: str, upstream: Upstream) -> N
 def test_where_a_correction_does_not_help_the_reply_goes_on_with_a_warning(
     base_url: str, upstream: Upstream, answer: Reply | Status, result: str
 ) -> None:
-    upstream.enqueue(Reply(f"{TRUE} {FALSE} {TRUE_TOO}"), answer)
-    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
+    upstream.enqueue(Reply(f"{TRUE} {FALSE} {TRUE_TOO}"), answer, answer)
+    chunks = list(chunks_of(base_url, correction="sentences", max_rounds=1))
     assert "".join(pieces(chunks)) == f"{TRUE}[1] {FALSE} ⚠️ {TRUE_TOO}[2]"
     verification = finish(chunks)["verification"]
-    (step,) = verification["correction"]
-    assert (step["asked_for"], step["result"], verification["rounds"]) == ("continuation", result, 1)
-
-
-def test_a_claim_stays_where_the_correction_says_nothing(base_url: str, upstream: Upstream) -> None:
-    upstream.enqueue(Reply(f"{FALSE} {TRUE}"), Reply(""))
-    chunks = list(chunks_of(base_url, correction="prefix", max_rounds=1))
-    assert "".join(pieces(chunks)).startswith(f"{FALSE} ⚠️")
-    assert finish(chunks)["verification"]["rounds"] == 1
+    step = verification["correction"][0]
+    assert (step["asked_for"], step["result"], verification["rounds"]) == ("claims", result, 1)
 
 
 @pytest.mark.parametrize("mode", ["sentence", "buffer", "passthrough"])
@@ -348,10 +372,10 @@ def test_a_model_may_have_a_mode_of_its_own(corpus: Library, upstream: Upstream)
         ({"stream_mode": "passthrough", "fail_closed": True}, "`fail_closed` holds back"),
         ({"stream_mode": "passthrough", "on_unsupported": "drop"}, "on_unsupported 'drop' drops"),
         ({"stream_mode": "sentence", "on_unsupported": "drop"}, "use 'buffer'"),
-        ({"correction": "prefix", "on_unsupported": "drop"}, "use correction 'none'"),
-        ({"correction": "prefix", "stream_mode": "buffer"}, "not in stream mode 'buffer'"),
-        ({"correction": "prefix", "stream_mode": "passthrough"}, "not in stream mode 'passthrough'"),
-        ({"correction": "prefix", "max_rounds": 0}, "`max_rounds` is 0"),
+        ({"correction": "sentences", "on_unsupported": "drop"}, "use correction 'none'"),
+        ({"correction": "sentences", "stream_mode": "buffer"}, "not in stream mode 'buffer'"),
+        ({"correction": "sentences", "stream_mode": "passthrough"}, "not in stream mode 'passthrough'"),
+        ({"correction": "sentences", "max_rounds": 0}, "`max_rounds` is 0"),
         ({"stream_mode": "sentence", "max_rounds": 2}, "no use for `max_rounds`"),
         ({"stream_mode": "passthrough", "max_rounds": 2}, "no use for `max_rounds`"),
     ],
@@ -369,14 +393,6 @@ def test_options_that_contradict_each_other_are_refused(
     assert not upstream.requests
 
 
-def test_prefix_correction_is_for_a_single_choice(base_url: str, upstream: Upstream) -> None:
-    body = {"model": "test", "messages": MESSAGES, "stream": True, "n": 2, "vouch": {"correction": "prefix"}}
-    response = httpx.post(f"{base_url}/chat/completions", json=body, timeout=30)
-    assert response.status_code == 400
-    assert "a single choice" in response.json()["error"]["message"]
-    assert not upstream.requests
-
-
 def test_what_the_operator_configured_for_safety_is_not_overridden(
     corpus: Library, upstream: Upstream
 ) -> None:
@@ -389,7 +405,7 @@ def test_what_the_operator_configured_for_safety_is_not_overridden(
 
 
 def test_a_requests_own_mode_goes_before_a_configured_correction(corpus: Library, upstream: Upstream) -> None:
-    settings = settings_for(upstream.url, streaming={"correction": "prefix"})
+    settings = settings_for(upstream.url, streaming={"correction": "sentences"})
     upstream.enqueue(Reply(f"{TRUE} {TRUE_TOO}", size=5))
     with serving(settings, corpus) as base_url:
         chunks = list(chunks_of(base_url, stream_mode="passthrough"))

@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-from proxy.correction.continuation import is_continuation
 from proxy.correction.reprompt import Revision, read_revision
 from proxy.correction.rewrite import Rewriting, read_rewriting, write_rewrites
 from proxy.errors import RetrievalError, UpstreamError
@@ -20,10 +19,8 @@ from proxy.upstream.embedded.composition import Composition, compose, corrected,
 from proxy.upstream.embedded.planted_error import plant
 from proxy.upstream.embedded.sentence_terms import (
     bare_title,
-    joined,
     leans,
     pieces,
-    sentences,
     small_talk,
     weighted_terms,
 )
@@ -90,21 +87,10 @@ class EmbeddedLLM:
             return await asyncio.to_thread(_mended, turns, revision)
         if rewriting := await asyncio.to_thread(read_rewriting, last):
             return await asyncio.to_thread(_rewritten, turns, rewriting)
-        if is_continuation(last):
-            return await self._continued(turns, asked)
         if small_talk(last):
             return WELCOME[language]
         question = last[:MAX_QUESTION_CHARS]
         return await self._drafted(question, _query(asked)) or NOTHING[language]
-
-    async def _continued(self, turns: Sequence[tuple[object, str]], asked: Sequence[str]) -> str:
-        """What the documents say on the question before, without what was said already."""
-        real = [text for text in asked if not is_continuation(text)]
-        query = _query(real or [""])
-        composition = await self._composed(query, await self._search(query, PASSAGES))
-        said = _draft(turns)
-        new = [sentence for sentence in sentences(composition.text) if sentence not in said]
-        return joined(new, language_of(composition.text))
 
     async def _drafted(self, question: str, query: str) -> str:
         """A first draft; empty where the corpus holds none."""
