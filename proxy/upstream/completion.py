@@ -120,8 +120,17 @@ _WHOLE = frozenset({"role", "id", "type", "name"})
 """Fields of deltas that come whole, not in pieces; some servers repeat them in every chunk."""
 
 
-_OURS = frozenset({"role", "content", "annotations"})
-"""Fields of a delta that Vouch writes itself."""
+CITING = ("annotations", "references", "verification", "citations", "search_results", "sources")
+"""Fields of a reply, a choice, a message or a delta whose meaning hangs on the markers of one text, by their
+numbers or places. Vouch writes them, and so do upstreams that search, and clients that keep replies."""
+
+_AT_THE_END = frozenset({"role", "content", *CITING})
+"""Fields of a delta that wait for the text they are about, or that Vouch writes itself."""
+
+
+def uncited(holder: Json) -> Json:
+    """A reply, a choice, a message or a delta without the fields that cite."""
+    return {key: value for key, value in holder.items() if key not in CITING}
 
 
 def read_chunk(raw: Json) -> ReplyChunk:
@@ -145,7 +154,7 @@ def _without_parts(choice: Json) -> Json:
 def _delta(choice: Json) -> ChoiceDelta:
     delta = _object(choice.get("delta"))
     content = delta.get("content")
-    fields = {key: value for key, value in delta.items() if key not in _OURS and value is not None}
+    fields = {key: value for key, value in delta.items() if key not in _AT_THE_END and value is not None}
     return ChoiceDelta(_index(choice), content if isinstance(content, str) else "", fields)
 
 
