@@ -47,6 +47,14 @@ def text_part(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
+def streaming(*choices: dict[str, Any]) -> Raw:
+    """A stream of chunks with one choice each."""
+    rows = [{"index": 0, "finish_reason": None, **choice} for choice in choices]
+    rows.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    data = b"".join(b"data: " + json.dumps({"choices": [row]}).encode() + b"\n\n" for row in rows)
+    return Raw(data + b"data: [DONE]\n\n", "text/event-stream")
+
+
 def chunks_of(answer: httpx.Response) -> list[dict[str, Any]]:
     lines = [line[6:] for line in answer.text.split("\n") if line.startswith("data: {")]
     return [json.loads(line) for line in lines]
@@ -75,6 +83,52 @@ def test_parts_beside_text_stay_as_they_are_and_what_they_say_is_checked(
     answer = asked(url).json()
     assert answer["choices"][0]["message"]["content"] == [picture, text_part(UNKNOWN)]
     assert [claim["verdict"] for claim in answer["verification"]["claims"]] == ["unsupported"]
+
+
+THOUGHT = "Let me think."
+THINKING = {"type": "thinking", "thinking": [text_part(THOUGHT)], "closed": True}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", ["sentence", "buffer", "passthrough"])
+@pytest.mark.parametrize(
+    "streamed",
+    [
+        [{"content": [THINKING]}, {"content": [text_part(TRUE)]}, {"content": f" {UNKNOWN}"}],
+        [{"content": [THINKING, text_part(TRUE)]}, {"content": f" {UNKNOWN}"}],
+    ],
+)
+def test_thoughts_in_parts_are_no_part_of_the_answer(
+    url: str, upstream: Upstream, stream: bool, mode: str, streamed: list[dict[str, Any]]
+) -> None:
+    upstream.enqueue(streaming(*({"delta": delta} for delta in streamed)))
+    answer = asked(url, stream=stream, vouch={"stream_mode": mode})
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks_of(answer)] if stream else []
+    said = deltas or [answer.json()["choices"][0]["message"]]
+    assert "".join(delta.get("reasoning_content") or "" for delta in said) == THOUGHT
+    content = "".join(delta.get("content") or "" for delta in said)
+    assert content.startswith(
+        f"{TRUE} {UNKNOWN}" if mode == "passthrough" else f"{TRUE}[1] {UNKNOWN} \u26a0\ufe0f"
+    )
+    assert content.count(UNKNOWN) == 1
+
+
+@pytest.mark.parametrize("kind", ["text", "json_object"])
+def test_thoughts_in_a_whole_reply_are_told_apart_too(url: str, upstream: Upstream, kind: str) -> None:
+    said = json.dumps({"fact": TRUE})
+    upstream.enqueue(Reply({"content": [THINKING, text_part(said)]}))
+    message = asked(url, response_format={"type": kind}).json()["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == (said, THOUGHT)
+
+
+@pytest.mark.parametrize("mode", ["sentence", "buffer", "passthrough"])
+def test_in_a_stream_a_picture_stands_beside_the_text(url: str, upstream: Upstream, mode: str) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+    upstream.enqueue(Reply({"content": [picture, text_part(UNKNOWN)]}))
+    chunks = chunks_of(asked(url, stream=True, vouch={"stream_mode": mode}))
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert "".join(delta.get("content") or "" for delta in deltas).count(UNKNOWN) == 1
+    assert [delta["content_parts"] for delta in deltas if "content_parts" in delta] == [[picture]]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from proxy.openai_api.error_object import error_object
 from proxy.openai_api.profiles import Profile
 from proxy.types import Json, ReplyChunk
 from proxy.upstream.completion import CITING
+from proxy.upstream.content_parts import others_of, text_of
 from proxy.upstream.safe_json import dumps
 
 DONE = b"data: [DONE]\n\n"
@@ -204,6 +205,7 @@ class Chunks:
 
         The content is sent in pieces that end at claims. `sent` is the number of characters sent already,
         with all other fields; None where nothing was sent. What the upstream's message cites comes last.
+        Clients add up the content as a string, so its parts that are no text are a field of their own.
         """
         fields = message_fields(choice)
         citing = {key: fields.pop(key) for key in CITING if key in fields}
@@ -213,10 +215,9 @@ class Chunks:
         fields = {key: value for key, value in fields.items() if value is not None}
         if fields and sent is None:
             yield self._chunk(index, fields)
-        whole = choice.content if isinstance(choice.content, str) else ""
-        if choice.content and not whole:
-            yield self._chunk(index, {"content": choice.content})
-        for piece in _pieces(whole, choice.cuts, sent or 0):
+        if parts := others_of((choice.raw.get("message") or {}).get("content")):
+            yield self._chunk(index, {"content_parts": parts})
+        for piece in _pieces(text_of(choice.content), choice.cuts, sent or 0):
             yield self._chunk(index, {"content": piece}, **counted)
         if calls and sent is None:
             yield self._chunk(
