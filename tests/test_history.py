@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai import OpenAI
 
-from proxy.openai_api.chat.request import OURS, clean
+from proxy.openai_api.chat.request import clean
 from proxy.openai_api.profiles import PROFILES
 from proxy.types import CitationStyle, Json, ProfileName
+from proxy.upstream.completion import CITING
 from tests.drafts import chinese_replies, drafts, real_replies
 from tests.openai_api.rendered_replies import Dressed, dressed
 from tests.scripted_upstream import Upstream
@@ -237,4 +238,4 @@ def test_the_openai_sdk_s_next_turn_is_what_the_upstream_wrote(
     client.chat.completions.create(model="test", messages=turns, extra_body={"vouch": vouch})
     came_back = upstream.requests[-1].body["messages"][1]
     assert came_back["content"] == DRAFT
-    assert not set(came_back) & set(OURS)
+    assert not set(came_back) & set(CITING)

@@ -36,6 +36,7 @@ from proxy.upstream.endpoint import Endpoint, Relay
 from proxy.upstream.endpoint import Upstream as UpstreamClient
 from proxy.upstream.provider import make_upstream, missing_keys
 from proxy.upstream.retry import Retrying, RetryingRelay
+from proxy.upstream.stream_adapter import StreamAdapter
 from proxy.upstream.traced import TracedLLM, traced
 
 MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
@@ -361,7 +362,7 @@ def make_models(backends: Backends, corpus: Retriever) -> dict[str, Model]:
     """A model per upstream, in their order; the embedded ones answer from `corpus`."""
     settings, forwarders, checkers = backends.settings, backends.forwarders, backends.checkers
     llms: dict[str, LLM] = {
-        upstream.name: Retrying(Budgeted(forwarders[upstream.name]), upstream.max_retries)
+        upstream.name: Retrying(Budgeted(StreamAdapter(forwarders[upstream.name])), upstream.max_retries)
         if upstream.name in forwarders
         else _embedded_llm(upstream, settings, corpus)
         for upstream in settings.upstreams

@@ -175,9 +175,10 @@ SCHEMAS: Mapping[str, Json] = {
             "malformed": NUMBER,
             "task": TEXT,
             "error": TEXT,
+            "upstream_citations": {"type": "object"},
             "timeline": array({"type": "object"}),
         },
-        *("dropped", "malformed", "task", "error", "timeline"),
+        *("dropped", "malformed", "task", "error", "upstream_citations", "timeline"),
         text="What became of each claim.",
     ),
     "ChatCompletion": fields(

@@ -181,9 +181,11 @@ class Profile:
         return {**(self._with_fields(choice) if "references" in choice else choice), "message": message}
 
     def _with_fields(self, holder: Json) -> Json:
-        """The object that holds `references`, with the profile's fields beside them."""
+        """The object that holds `references`, with the profile's fields beside them. Where the upstream's own
+        are still there, its text and the markers in it are untouched: then they stay."""
         kept = {key: value for key, value in holder.items() if self.references or key != "references"}
-        return {**kept, **self.fields(holder["references"])}
+        fields = self.fields(holder["references"])
+        return kept if fields.keys() & kept.keys() else {**kept, **fields}
 
     def _message(self, message: Json, references: Sequence[Json]) -> Json:
         """A message or delta. The upstream's own annotations stay."""

@@ -11,6 +11,7 @@ from proxy.aio import closing
 from proxy.errors import UpstreamError, UpstreamProtocolError
 from proxy.protocols import LLM
 from proxy.types import Chat, ChoiceDelta, Draft, Json, Reply, ReplyChunk, Usage
+from proxy.upstream.content_parts import split, text_of
 
 MOST_UNASKED = 16
 """Choices that an upstream may send where fewer were asked for. Each is checked, so there must be an end."""
@@ -51,8 +52,8 @@ def require_usage(usage: Any) -> None:
 def to_reply(raw: Any, most: int | None = None) -> Reply:
     """One draft per choice, in the order they came; at most `most`. `raw` is kept as it is.
 
-    A message without content (a tool call, a refusal, nothing) is an empty draft; content in parts is the
-    text of its text parts, and can't be edited, no more than text beside tool calls or with
+    A message without content (a tool call, a refusal, nothing) is an empty draft; content in parts that are
+    not all text is the text among them, and can't be edited, no more than text beside tool calls or with
     log-probabilities. Raises `UpstreamProtocolError` where there is no choice.
     """
     choices = raw.get("choices") if isinstance(raw, dict) else None
@@ -76,22 +77,14 @@ def _draft(choice: Any, place: int) -> Draft:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
         raise UpstreamProtocolError("The upstream answered with a choice without `message`.")
+    if isinstance(message.get("content"), list):
+        message = split(message)
+        choice = {**choice, "message": message}
     touching = (message.get("tool_calls"), message.get("function_call"), choice.get("logprobs"))
     content = message.get("content")
     editable = isinstance(content, str) and not any(touching)
     index = choice.get("index")
-    return Draft(_text(content), choice, editable, index if isinstance(index, int) else place)
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(part["text"] for part in parts if _is_text(part))
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str)
+    return Draft(text_of(content), choice, editable, index if isinstance(index, int) else place)
 
 
 def _count(value: Any) -> int:
@@ -120,33 +113,32 @@ _WHOLE = frozenset({"role", "id", "type", "name"})
 """Fields of deltas that come whole, not in pieces; some servers repeat them in every chunk."""
 
 
-_OURS = frozenset({"role", "content", "annotations"})
-"""Fields of a delta that Vouch writes itself."""
+CITING = ("annotations", "references", "verification", "citations", "search_results", "sources")
+"""Fields of a reply, a choice, a message or a delta whose meaning hangs on the markers of one text, by their
+numbers or places. Vouch writes them, and so do upstreams that search, and clients that keep replies."""
+
+_AT_THE_END = frozenset({"role", "content", *CITING})
+"""Fields of a delta that wait for the text they are about, or that Vouch writes itself."""
+
+
+def uncited(holder: Json) -> Json:
+    """A reply, a choice, a message or a delta without the fields that cite."""
+    return {key: value for key, value in holder.items() if key not in CITING}
 
 
 def read_chunk(raw: Json) -> ReplyChunk:
     """A `chat.completion.chunk` object as a value. Raises `UpstreamProtocolError` where it is malformed."""
     choices = raw.get("choices") or ()
     if any(isinstance(_object(choice.get("delta")).get("content"), list) for choice in choices):
-        choices = [_without_parts(choice) for choice in choices]
+        choices = [{**choice, "delta": split(_object(choice.get("delta")))} for choice in choices]
         raw = {**raw, "choices": choices}
     return ReplyChunk(tuple(_delta(choice) for choice in choices), raw)
 
 
-def _without_parts(choice: Json) -> Json:
-    """The choice with its content as one string, where all of its parts are text."""
-    delta = _object(choice.get("delta"))
-    content = delta.get("content")
-    if not isinstance(content, list) or not all(map(_is_text, content)):
-        return choice
-    return {**choice, "delta": {**delta, "content": _text(content)}}
-
-
 def _delta(choice: Json) -> ChoiceDelta:
     delta = _object(choice.get("delta"))
-    content = delta.get("content")
-    fields = {key: value for key, value in delta.items() if key not in _OURS and value is not None}
-    return ChoiceDelta(_index(choice), content if isinstance(content, str) else "", fields)
+    fields = {key: value for key, value in delta.items() if key not in _AT_THE_END and value is not None}
+    return ChoiceDelta(_index(choice), text_of(delta.get("content")), fields)
 
 
 def _index(choice: Json) -> int:

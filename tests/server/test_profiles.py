@@ -92,3 +92,48 @@ def test_the_settings_name_one_for_all(corpus: Library, upstream: Upstream) -> N
     assert reply["choices"][0]["message"]["content"] == f"{TRUE} {UNKNOWN} ⚠️ {TRUE_TOO}"
     assert "references" not in reply
     assert reply["verification"]["status"] == "ok"
+
+
+SEARCHED = {
+    "citations": ["https://up.example/b"],
+    "search_results": [{"title": "B", "url": "https://up.example/b"}],
+}
+TOLD = ("citations", "search_results", "sources")
+
+
+def citing(text: str) -> Reply:
+    return Reply({"content": text, "citations": ["https://up.example/b"]}, extra=SEARCHED)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("profile", ["openai", "perplexity", "open_webui", "none"])
+def test_a_marker_is_never_looked_up_in_what_the_upstream_cites(
+    base_url: str, upstream: Upstream, profile: str, stream: bool
+) -> None:
+    upstream.enqueue(citing(f"{TRUE}[1]"))
+    reply = post(base_url, profile=profile, stream=stream)
+    for chunk in reply if stream else [reply]:
+        (choice,) = chunk["choices"]
+        told = {**choice.get("message", {}), **choice.get("delta", {}), **chunk}
+        assert "up.example" not in json.dumps([told.get(key) for key in TOLD])
+    last = reply[-1] if stream else reply
+    assert ("citations" in last) == (profile == "perplexity")
+    assert last["verification"]["upstream_citations"] == SEARCHED
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [(f"{TRUE}[1]", {"stream_mode": "passthrough", "mark_nonfactual": ""}), (json.dumps([f"{TRUE}[1]"]), {})],
+)
+@pytest.mark.parametrize("profile", ["openai", "perplexity"])
+def test_where_the_text_is_untouched_what_the_upstream_cites_stays(
+    base_url: str, upstream: Upstream, profile: str, text: str, options: dict[str, Any], stream: bool
+) -> None:
+    upstream.enqueue(citing(text))
+    reply = post(base_url, stream=stream, profile=profile, **options)
+    last = reply[-1] if stream else reply
+    assert {key: last[key] for key in SEARCHED} == SEARCHED
+    assert "upstream_citations" not in last["verification"]
+    (choice,) = last["choices"]
+    assert choice["delta" if stream else "message"]["citations"] == ["https://up.example/b"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from proxy.server.app import create_app
 from proxy.types import Judgement, Pair, Verdict
 from tests.corpora import ANIMALS, build_index
 from tests.light import light_parts, light_server
-from tests.scripted_upstream import Raw, Reply, Upstream
+from tests.scripted_upstream import Answer, Raw, Reply, Status, Upstream
 from tests.serving import running, settings_for, until
 
 TRUE, TRUE_TOO = ANIMALS[0], ANIMALS[3]
@@ -47,6 +47,14 @@ def text_part(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
+def streaming(*choices: dict[str, Any]) -> Raw:
+    """A stream of chunks with one choice each."""
+    rows = [{"index": 0, "finish_reason": None, **choice} for choice in choices]
+    rows.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    data = b"".join(b"data: " + json.dumps({"choices": [row]}).encode() + b"\n\n" for row in rows)
+    return Raw(data + b"data: [DONE]\n\n", "text/event-stream")
+
+
 def chunks_of(answer: httpx.Response) -> list[dict[str, Any]]:
     lines = [line[6:] for line in answer.text.split("\n") if line.startswith("data: {")]
     return [json.loads(line) for line in lines]
@@ -75,6 +83,129 @@ def test_parts_beside_text_stay_as_they_are_and_what_they_say_is_checked(
     answer = asked(url).json()
     assert answer["choices"][0]["message"]["content"] == [picture, text_part(UNKNOWN)]
     assert [claim["verdict"] for claim in answer["verification"]["claims"]] == ["unsupported"]
+
+
+UNVERIFIED = "Your organization must be verified to stream this model."
+
+
+def refusing(message: str, param: str | None) -> Callable[[dict[str, Any]], Answer]:
+    """An upstream that only answers calls that are not streamed."""
+    error = {"type": "invalid_request_error", "param": param, "code": "unsupported_value"}
+    return lambda body: Status(400, message, error=error) if body.get("stream") else Reply(TRUE)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("message", "param", "tried_again"),
+    [(UNVERIFIED, "stream", False), ("audio is not supported when stream=true", "audio.format", True)],
+)
+def test_what_is_not_streamed_is_read_whole(
+    index: Path, upstream: Upstream, stream: bool, message: str, param: str, tried_again: bool
+) -> None:
+    upstream.answer = refusing(message, param)
+    with light_server(settings_for(upstream.url, retrieval={"threshold": -1.0}), index) as url:
+        for _ in range(2):
+            answer = asked(url, stream=stream)
+            deltas = [chunk["choices"][0]["delta"] for chunk in chunks_of(answer)] if stream else []
+            said = deltas or [answer.json()["choices"][0]["message"]]
+            assert "".join(delta.get("content") or "" for delta in said) == f"{TRUE}[1]"
+    streamed = [bool(request.body.get("stream")) for request in upstream.requests]
+    assert streamed == [True, False, True, False] if tried_again else [True, False, False]
+
+
+@pytest.mark.parametrize("message", ["Unknown parameter: temperature.", "No such field: stream_options"])
+def test_any_other_refusal_is_the_answer(url: str, upstream: Upstream, message: str) -> None:
+    upstream.answer = refusing(message, None)
+    answer = asked(url)
+    assert (answer.status_code, message in answer.json()["error"]["message"]) == (400, True)
+
+
+def call(index: int, ident: str, name: str | None, arguments: str) -> dict[str, Any]:
+    function = {"arguments": arguments, **({"name": name} if name else {})}
+    return {
+        "delta": {"tool_calls": [{"index": index, "id": ident, "type": "function", "function": function}]}
+    }
+
+
+@pytest.mark.parametrize("mode", ["", "buffer", "sentence", "passthrough"])
+@pytest.mark.parametrize(
+    ("streamed", "expected"),
+    [
+        (  # Gemini
+            [call(0, "a", "f", '{"n": 1}'), call(0, "b", "f", '{"n": 2}'), call(0, "c", "f", '{"n": 3}')],
+            ['{"n": 1}', '{"n": 2}', '{"n": 3}'],
+        ),
+        (  # lmdeploy
+            [call(0, "a", "f", ""), call(0, "", None, '{"n": 1}'), call(0, "b", "f", '{"n": 2}')],
+            ['{"n": 1}', '{"n": 2}'],
+        ),
+        (  # vLLM of 2024: an id for each piece
+            [call(0, "a", "f", '{"n"'), call(0, "b", None, ": 1}"), call(1, "c", "f", '{"n": 2}')],
+            ['{"n": 1}', '{"n": 2}'],
+        ),
+        ([call(1, "a", "f", "1"), call(0, "b", "f", "2"), call(1, "a", "f", "3")], ["2", "13"]),
+    ],
+)
+def test_each_tool_call_stays_one(
+    url: str, upstream: Upstream, mode: str, streamed: list[dict[str, Any]], expected: list[str]
+) -> None:
+    upstream.enqueue(streaming(*streamed))
+    answer = asked(url, stream=bool(mode), vouch={"stream_mode": mode} if mode else {})
+    calls: dict[int, str] = {}
+    if mode:
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks_of(answer)]
+        for each in (each for delta in deltas for each in delta.get("tool_calls") or ()):
+            calls[each["index"]] = calls.get(each["index"], "") + each["function"]["arguments"]
+    else:
+        whole = answer.json()["choices"][0]["message"]["tool_calls"]
+        calls = {n: each["function"]["arguments"] for n, each in enumerate(whole)}
+    assert [calls[n] for n in sorted(calls)] == expected
+
+
+THOUGHT = "Let me think."
+THINKING = {"type": "thinking", "thinking": [text_part(THOUGHT)], "closed": True}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", ["sentence", "buffer", "passthrough"])
+@pytest.mark.parametrize(
+    "streamed",
+    [
+        [{"content": [THINKING]}, {"content": [text_part(TRUE)]}, {"content": f" {UNKNOWN}"}],
+        [{"content": [THINKING, text_part(TRUE)]}, {"content": f" {UNKNOWN}"}],
+    ],
+)
+def test_thoughts_in_parts_are_no_part_of_the_answer(
+    url: str, upstream: Upstream, stream: bool, mode: str, streamed: list[dict[str, Any]]
+) -> None:
+    upstream.enqueue(streaming(*({"delta": delta} for delta in streamed)))
+    answer = asked(url, stream=stream, vouch={"stream_mode": mode})
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks_of(answer)] if stream else []
+    said = deltas or [answer.json()["choices"][0]["message"]]
+    assert "".join(delta.get("reasoning_content") or "" for delta in said) == THOUGHT
+    content = "".join(delta.get("content") or "" for delta in said)
+    assert content.startswith(
+        f"{TRUE} {UNKNOWN}" if mode == "passthrough" else f"{TRUE}[1] {UNKNOWN} \u26a0\ufe0f"
+    )
+    assert content.count(UNKNOWN) == 1
+
+
+@pytest.mark.parametrize("kind", ["text", "json_object"])
+def test_thoughts_in_a_whole_reply_are_told_apart_too(url: str, upstream: Upstream, kind: str) -> None:
+    said = json.dumps({"fact": TRUE})
+    upstream.enqueue(Reply({"content": [THINKING, text_part(said)]}))
+    message = asked(url, response_format={"type": kind}).json()["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == (said, THOUGHT)
+
+
+@pytest.mark.parametrize("mode", ["sentence", "buffer", "passthrough"])
+def test_in_a_stream_a_picture_stands_beside_the_text(url: str, upstream: Upstream, mode: str) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+    upstream.enqueue(Reply({"content": [picture, text_part(UNKNOWN)]}))
+    chunks = chunks_of(asked(url, stream=True, vouch={"stream_mode": mode}))
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert "".join(delta.get("content") or "" for delta in deltas).count(UNKNOWN) == 1
+    assert [delta["content_parts"] for delta in deltas if "content_parts" in delta] == [[picture]]
 
 
 @pytest.mark.parametrize(

@@ -507,3 +507,13 @@ async def test_a_client_that_leaves_cancels_the_upstream(
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
     await asyncio.to_thread(upstream.wait_for_disconnect)
+
+
+def test_what_the_upstream_cites_for_markers_of_its_own_is_not_looked_up(
+    base_url: str, upstream: Upstream
+) -> None:
+    upstream.enqueue(Reply(f"{TRUE}[1]", extra={"citations": ["https://up.example/b"]}))
+    body = {"model": "test", "input": QUESTION, **ONCE["extra_body"]}
+    _, _, reply = curl(f"{base_url}/responses", body)
+    assert "citations" not in reply
+    assert reply["verification"]["upstream_citations"] == {"citations": ["https://up.example/b"]}

@@ -48,7 +48,8 @@ def test_the_text_of_a_message(content: Any, text: str) -> None:
         ({"message": {"content": "a", "tool_calls": [{"id": "1"}]}}, False),
         ({"message": {"content": "a", "function_call": {"name": "f"}}}, False),
         ({"message": {"content": "a"}, "logprobs": {"content": [{"token": "a"}]}}, False),
-        ({"message": {"content": [{"type": "text", "text": "a"}]}}, False),
+        ({"message": {"content": [{"type": "text", "text": "a"}]}}, True),
+        ({"message": {"content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}}, False),
         ({"message": {"content": None}}, False),
     ],
 )

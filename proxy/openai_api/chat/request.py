@@ -22,6 +22,7 @@ from proxy.types import (
     ReplyFormat,
     Task,
 )
+from proxy.upstream.completion import uncited
 from proxy.upstream.safe_json import STRING
 
 T = TypeVar("T")
@@ -39,9 +40,6 @@ MOST_KEYS = 10_000
 
 UNCHECKED = "-raw"
 """Suffix of the model alias whose replies are unchecked."""
-
-OURS = ("annotations", "references", "verification", "citations", "search_results", "sources")
-"""Fields of an assistant message that Vouch adds, or in which clients store what it added."""
 
 
 WarningsOf = Callable[[RequestOptions], Sequence[str]]
@@ -163,7 +161,7 @@ def clean(message: Json, warnings: Sequence[str] = ()) -> Json:
     """The message for the upstream: an assistant message without what Vouch added to it."""
     if message.get("role") != "assistant":
         return message
-    kept = _without_added_fields(message)
+    kept = uncited(message)
     if kept.get("refusal", "") is None:  # replies have the field because the schema requires it
         del kept["refusal"]
     content = kept.get("content")
@@ -180,18 +178,12 @@ def _bare_parts(parts: list[Any], warnings: Sequence[str]) -> list[Any]:
     A part that held nothing but what Vouch added is left out: some upstreams refuse empty parts.
     """
     texts = iter(bare([part["text"] for part in parts if _is_text(part)], warnings))
-    shown = [
-        ({**_without_added_fields(part), "text": next(texts)} if _is_text(part) else part) for part in parts
-    ]
+    shown = [({**uncited(part), "text": next(texts)} if _is_text(part) else part) for part in parts]
     return [
         cleaned
         for cleaned, part in zip(shown, parts, strict=True)
         if cleaned == part or cleaned.get("text") != ""
     ]
-
-
-def _without_added_fields(value: Json) -> Json:
-    return {key: field for key, field in value.items() if key not in OURS}
 
 
 def _question(messages: Sequence[Json]) -> str:

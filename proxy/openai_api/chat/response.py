@@ -26,14 +26,19 @@ from proxy.types import (
     Usage,
     Verdict,
 )
+from proxy.upstream.completion import uncited
 
 _WITH_REASON = frozenset({Verdict.CONTRADICTED, Verdict.UNSUPPORTED, Verdict.UNVERIFIED})
+_SOURCES = ("citations", "search_results", "sources", "references")
+"""Fields at the top of a reply in which upstreams name their sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One choice, ready for the wire. Cutting `content` at `cuts` never splits a marker. `content` is a
-    string unless the upstream's was not. `notice` is what a client with status events shows at the end."""
+    string unless the upstream's was not. `notice` is what a client with status events shows at the end.
+    `rewritten`: the content is not the upstream's, or its markers are not; `raw` is then without what the
+    upstream said of them."""
 
     raw: Json
     content: Any
@@ -42,6 +47,7 @@ class Choice:
     references: list[Json]
     verification: Json
     notice: str = ""
+    rewritten: bool = False
 
 
 def choices(answer: Answer) -> list[Choice]:
@@ -49,10 +55,13 @@ def choices(answer: Answer) -> list[Choice]:
     if not answer.outcomes:
         return [_unchecked(draft) for draft in answer.reply.drafts]
     shown = [choice(outcome, answer.rendering) for outcome in answer.outcomes]
-    if not answer.timeline:
-        return shown
-    told = {"timeline": [step_object(step) for step in answer.timeline]}
-    return [replace(each, verification={**each.verification, **told}) for each in shown]
+    raw = answer.reply.raw
+    told: Json = {}
+    if any(each.rewritten for each in shown) and (theirs := [key for key in _SOURCES if raw.get(key)]):
+        told["upstream_citations"] = {key: raw[key] for key in theirs}
+    if answer.timeline:
+        told["timeline"] = [step_object(step) for step in answer.timeline]
+    return [replace(each, verification={**each.verification, **told}) for each in shown] if told else shown
 
 
 def step_object(step: Step) -> Json:
@@ -81,17 +90,31 @@ def choice(outcome: Outcome, rendering: Rendering) -> Choice:
     said = notice(draft.text, attempt.findings) if shown and rendering.notice != "none" else ""
     in_text = said if rendering.notice == "text" else ""
     told = said or _summary(outcome) if shown and rendering.notice == "event" else ""
+    content = annotated.content + appended(annotated.content, in_text, rendering.warning)
+    marked = bool(annotated.references) and rendering.style != "none"
+    rewritten = shown and (marked or outcome.best > 0 or content != untouched)
     return Choice(
-        raw=draft.choice,
-        content=annotated.content + appended(annotated.content, in_text, rendering.warning)
-        if shown
-        else untouched,
+        raw=_uncited_choice(draft.choice) if rewritten else draft.choice,
+        content=content if shown else untouched,
         cuts=annotated.cuts if draft.editable else (),
         annotations=[annotation(reference) for reference in annotated.references],
         references=[reference_object(reference) for reference in annotated.references],
         verification=verification(outcome, annotated, rendering.aggregation),
         notice=told,
+        rewritten=rewritten,
     )
+
+
+def _uncited_choice(raw: Json) -> Json:
+    message = {"message": uncited(raw["message"])} if raw.get("message") else {}
+    return {**uncited(raw), **message}
+
+
+def reply_fields(answer: Answer, rendered: Sequence[Choice]) -> Json:
+    """The upstream's object beside its choices. Where a text was rewritten, what the upstream cites for its
+    own markers is left out: a client would look up Vouch's markers in it."""
+    raw = answer.reply.raw
+    return uncited(raw) if any(choice.rewritten for choice in rendered) else raw
 
 
 def _summary(outcome: Outcome) -> str:
@@ -114,7 +137,7 @@ def completion(answer: Answer, rendered: list[Choice]) -> Json:
     return {
         "id": new_id(),
         "created": int(time.time()),
-        **answer.reply.raw,
+        **reply_fields(answer, rendered),
         "object": "chat.completion",
         "choices": [_choice_object(index, choice, several) for index, choice in enumerate(rendered)],
         "usage": usage(answer),
@@ -124,12 +147,9 @@ def completion(answer: Answer, rendered: list[Choice]) -> Json:
 
 
 def message_fields(choice: Choice) -> Json:
-    """The fields of the upstream's message beside its content. Its own annotations are left out where the
-    content was changed, since their offsets no longer fit."""
+    """The fields of the upstream's message beside its content."""
     message = choice.raw.get("message") or {}
-    touched = choice.content != message.get("content")
-    dropped = {"role", "content", "annotations"} if touched else {"role", "content"}
-    return {key: value for key, value in message.items() if key not in dropped}
+    return {key: value for key, value in message.items() if key not in ("role", "content")}
 
 
 def _choice_object(index: int, choice: Choice, several: bool) -> Json:

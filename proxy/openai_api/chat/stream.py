@@ -16,11 +16,14 @@ from proxy.openai_api.chat.response import (
     message_fields,
     new_id,
     reference_object,
+    reply_fields,
     usage,
 )
 from proxy.openai_api.error_object import error_object
 from proxy.openai_api.profiles import Profile
 from proxy.types import Json, ReplyChunk
+from proxy.upstream.completion import CITING
+from proxy.upstream.content_parts import others_of, text_of
 from proxy.upstream.safe_json import dumps
 
 DONE = b"data: [DONE]\n\n"
@@ -91,9 +94,11 @@ class ChatSerializer:
                 yield from self._last(stream_event)
 
     def _last(self, answer: Answer) -> Iterator[Json]:
-        for place, (draft, choice) in enumerate(zip(answer.reply.drafts, choices(answer), strict=True)):
+        rendered = choices(answer)
+        reply = reply_fields(answer, rendered)
+        for place, (draft, choice) in enumerate(zip(answer.reply.drafts, rendered, strict=True)):
             index = draft.index
-            rest = self.chunks.rest(index, choice, answer.reply.raw, self._sent.get(index))
+            rest = self.chunks.rest(index, choice, reply, self._sent.get(index))
             content = choice.content if isinstance(choice.content, str) else ""
             yield from self._sources(index, choice.references)
             *pieces, finish = self.profile.streamed(rest, content)
@@ -199,19 +204,20 @@ class Chunks:
         verification, comes last.
 
         The content is sent in pieces that end at claims. `sent` is the number of characters sent already,
-        with all other fields; None where nothing was sent.
+        with all other fields; None where nothing was sent. What the upstream's message cites comes last.
+        Clients add up the content as a string, so its parts that are no text are a field of their own.
         """
         fields = message_fields(choice)
-        annotations = [*(fields.pop("annotations", None) or []), *choice.annotations]
+        citing = {key: fields.pop(key) for key in CITING if key in fields}
+        annotations = [*(citing.pop("annotations", None) or []), *choice.annotations]
         calls = fields.pop("tool_calls", None)
         counted: Json = {"logprobs": logprobs(choice)} if choice.raw.get("logprobs") else {}
         fields = {key: value for key, value in fields.items() if value is not None}
         if fields and sent is None:
             yield self._chunk(index, fields)
-        whole = choice.content if isinstance(choice.content, str) else ""
-        if choice.content and not whole:
-            yield self._chunk(index, {"content": choice.content})
-        for piece in _pieces(whole, choice.cuts, sent or 0):
+        if parts := others_of((choice.raw.get("message") or {}).get("content")):
+            yield self._chunk(index, {"content_parts": parts})
+        for piece in _pieces(text_of(choice.content), choice.cuts, sent or 0):
             yield self._chunk(index, {"content": piece}, **counted)
         if calls and sent is None:
             yield self._chunk(
@@ -219,7 +225,7 @@ class Chunks:
             )
         finish = self._chunk(
             index,
-            {"annotations": annotations},
+            {**citing, "annotations": annotations},
             finish_reason=choice.raw.get("finish_reason") or "stop",
             **{key: value for key, value in choice.raw.items() if key not in _CHOICE},
         )

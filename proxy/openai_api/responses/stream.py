@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from proxy.engine.delivery import Answer, FieldsEvent, ProgressEvent, StreamEvent, TextEvent
 from proxy.errors import UpstreamError
-from proxy.openai_api.chat.response import Choice, choices, message_fields, usage
+from proxy.openai_api.chat.response import Choice, choices, message_fields, reply_fields, usage
 from proxy.openai_api.error_object import error_object
 from proxy.openai_api.responses.response import (
     Envelope,
@@ -377,7 +377,7 @@ def _whole(choice: Choice, answer: Answer) -> Json:
     if not choice.verification:
         return {**unknown(answer.reply.raw), "usage": usage_object(answer.reply.raw.get("usage") or {})}
     return {
-        **unknown(answer.reply.raw),
+        **unknown(reply_fields(answer, [choice])),
         "usage": usage_object(usage(answer)),
         "references": choice.references,
         "verification": choice.verification,
