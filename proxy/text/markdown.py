@@ -50,6 +50,10 @@ _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _DEFINITION = re.compile(
     r"\[(?:(?P<note>\^[^\]\n]{1,64}\]:)|[^\]\n]{1,64}\]:[ \t]*(?:<|https?:|www\.|/|#|mailto:))"
 )
+_NUMBERED = re.compile(
+    r"\[[ \t]*\d{1,3}[ \t]*\](?=:[ \t]*(?:<|https?:|www\.|/|#|mailto:|\S*[ \t]*$|\S+[ \t]+[\"'(]))"
+)
+_NUMBERED_LABEL = re.compile(r"\d[ \t]*\]:")
 _REFERENCE = re.compile(rf"(?:(?:{CITATION.pattern})[ \t]*){{1,20}}")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _DISPLAY = re.compile(
@@ -69,6 +73,17 @@ def blocks(draft: str) -> list[Block]:
     return list(_Scanner(draft).scan())
 
 
+def numbered_labels(draft: str) -> list[Span]:
+    """The spans of the labels `[1]` of link definitions (`[1]: https://…`), in order. With such a definition
+    a renderer makes a link of every `[1]` in the draft."""
+    if not _NUMBERED_LABEL.search(draft):
+        return []
+    scanner = _Scanner(draft)
+    for _ in scanner.scan():
+        pass
+    return scanner.labels
+
+
 class _Scanner:
     """Scans the lines once. Its state is the block that a line may continue."""
 
@@ -76,6 +91,7 @@ class _Scanner:
         self.draft = draft
         self.kind: BlockKind = "paragraph"
         self.lines: list[Span] = []
+        self.labels: list[Span] = []
         self.quote_depth = 0
         self.in_list = False
         self.after_blank = True
@@ -187,6 +203,8 @@ class _Scanner:
         if starts_new or not self.lines or self.kind in ("heading", "header", "row"):
             yield from self._flush()
         self._note_list(start, marked)
+        if row is None and heading is None and (label := _NUMBERED.match(self.draft, *span)):
+            self.labels.append(label.span())
         self.quote_depth, self.after_blank = depth, False
         if row is not None:
             yield from row
