@@ -73,15 +73,25 @@ def blocks(draft: str) -> list[Block]:
     return list(_Scanner(draft).scan())
 
 
+def skipped(draft: str) -> list[Span]:
+    """The spans of the code, display LaTeX and raw HTML that are in no block, in order. Linear in the length
+    of the draft."""
+    return _scanned(draft).skipped
+
+
 def numbered_labels(draft: str) -> list[Span]:
     """The spans of the labels `[1]` of link definitions (`[1]: https://…`), in order. With such a definition
     a renderer makes a link of every `[1]` in the draft."""
     if not _NUMBERED_LABEL.search(draft):
         return []
+    return _scanned(draft).labels
+
+
+def _scanned(draft: str) -> _Scanner:
     scanner = _Scanner(draft)
     for _ in scanner.scan():
         pass
-    return scanner.labels
+    return scanner
 
 
 class _Scanner:
@@ -92,6 +102,7 @@ class _Scanner:
         self.kind: BlockKind = "paragraph"
         self.lines: list[Span] = []
         self.labels: list[Span] = []
+        self.skipped: list[Span] = []
         self.quote_depth = 0
         self.in_list = False
         self.after_blank = True
@@ -104,11 +115,12 @@ class _Scanner:
         while position < size:
             end = self._line_end(position)
             start, depth, marked = self._content(position, end)
-            skipped = self._skip(position, start, end)
-            if skipped is not None:
+            behind = self._skip(position, start, end)
+            if behind is not None:
                 yield from self._flush()
                 self.after_blank = True
-                position = skipped
+                self.skipped.append((start, behind))
+                position = behind
                 continue
             yield from self._line(start, end, depth, marked)
             position = end + 1
