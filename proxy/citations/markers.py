@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from proxy.text.inline import Token, tokens
-from proxy.text.markdown import Span, blocks
+from proxy.text.markdown import Span, blocks, numbered_labels
 from proxy.text.sentences import CITATION
 from proxy.types import Claim
 
@@ -348,11 +348,20 @@ _MENTION = re.compile(r"[\[【][^\[\]【】()^]+[\]】]")
 def in_parentheses(text: str) -> str:
     """`text`, as long as before, with what `mentions` finds in parentheses: `according to (1)`. It names no
     reference of ours."""
+    return _in_parentheses(text, (span for span in mentions(text) if _MENTION.fullmatch(text, *span)))
+
+
+def without_definitions(text: str) -> str:
+    """`text`, as long as before, with the labels of link definitions in parentheses where they are numbers
+    (`(1): https://…`): a renderer would make links of our markers, to where the upstream's own led."""
+    return _in_parentheses(text, numbered_labels(text))
+
+
+def _in_parentheses(text: str, spans: Iterable[Span]) -> str:
     pieces, position = [], 0
-    for start, end in mentions(text):
-        if _MENTION.fullmatch(text, start, end):
-            pieces.append(f"{text[position:start]}({text[start + 1 : end - 1]})")
-            position = end
+    for start, end in spans:
+        pieces.append(f"{text[position:start]}({text[start + 1 : end - 1]})")
+        position = end
     return "".join(pieces) + text[position:]
 
 

@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from proxy.text.markdown import Block, Span, blocks, is_ruler
+from proxy.text.pairs import unpaired
 from proxy.types import Claim
 
 _KEPT = frozenset({"heading", "header"})
 _BLANK = " \t\r\n>"
-_OPENERS = '*_~"“‘「『《（(['
-_CLOSERS = '*_~"”’」』》）)]'
-_SAME_BOTH_SIDES = re.compile(r"\*+|_+|~+|\"")
 _PREFIX = re.compile(r"[ \t>]*")
 _SPACES = re.compile(r"[ \t]*")
 
@@ -98,7 +95,7 @@ def _block_cuts(text: str, block: Block, runs: Sequence[Span]) -> list[Edit] | N
     if alone or block.kind == "row":
         whole = _whole(text, block)
         return None if whole is None else [Edit(*whole)]
-    return [Edit(*_part(text, block, run)) for run in reversed(runs)]
+    return [_part(text, block, run) for run in reversed(runs)]
 
 
 def _whole(text: str, block: Block) -> Span | None:
@@ -153,37 +150,27 @@ def _skipped(pattern: re.Pattern[str], text: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _part(text: str, block: Block, run: Span) -> Span:
-    """A part of a block, with the space or line end that would be left over."""
-    start, end = _balanced(text, *run)
+def _part(text: str, block: Block, run: Span) -> Edit:
+    """A part of a block goes, with the space or line end that would be left over. Marks in it whose
+    counterparts stand outside of it stay."""
+    start, end = run
+    openers, closers = unpaired(text[start:end])
     first, last = _line_of(block, start), _line_of(block, end - 1)
     starts_line, ends_line = start == block.lines[first][0], end == block.lines[last][1]
-    if starts_line and ends_line:
-        if last + 1 < len(block.lines):
-            return start, block.lines[last + 1][0]
-        return (block.lines[first - 1][1] if first else start), end
-    if not starts_line and (ends_line or end < run[1]):
-        return len(text[:start].rstrip(" \t")), end
-    return start, _skipped(_SPACES, text, end)
+    left, right = start, end
+    if not starts_line:
+        while left > block.lines[first][0] and text[left - 1] in " \t":
+            left -= 1
+    elif first:
+        left = block.lines[first - 1][1]
+    if not ends_line:
+        right = _skipped(_SPACES, text, end)
+    elif last + 1 < len(block.lines):
+        right = block.lines[last + 1][0]
+    follows = not ends_line or (starts_line and right > end)
+    between = text[left:start] if follows else text[end:right]
+    return Edit(left, right, "".join([*closers, between, *openers]))
 
 
 def _line_of(block: Block, position: int) -> int:
     return bisect_right(block.lines, position, key=lambda line: line[1])
-
-
-def _balanced(text: str, start: int, end: int) -> Span:
-    """The span without the marks at its ends whose counterparts stand outside of it."""
-    lone = _unpaired(text[start:end])
-    left, right = start, end
-    while left < right and text[left] in lone and text[left] in _OPENERS:
-        left += 1
-    while right > left and text[right - 1] in lone and text[right - 1] in _CLOSERS:
-        right -= 1
-    return (left, right) if left < right else (start, end)
-
-
-def _unpaired(text: str) -> set[str]:
-    marks = [match.group() for match in _SAME_BOTH_SIDES.finditer(text)]
-    lone = {mark[0] for mark, count in Counter(marks).items() if count % 2}
-    pairs = zip(_OPENERS, _CLOSERS, strict=True)
-    return lone.union(*({left, right} for left, right in pairs if text.count(left) != text.count(right)))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from proxy.claims.segment import segment
 from proxy.correction.cuts import Edit, applied, cuts, moving
 from proxy.correction.leaks import has_delimiters
 from proxy.text.markdown import blocks
+from proxy.text.pairs import unpaired
 from proxy.text.scripts import WIDE, language_of
 from proxy.text.sentences import CITATION
 from proxy.text.words import spoken, words
@@ -25,6 +27,7 @@ T = TypeVar("T")
 Change = tuple[Claim, str]
 """A claim and what stands in its place."""
 
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _SHARED = '*_~"“”‘’「」『』《》（）()[]'
 
 _TIMES, _MORE = 3, 200
@@ -121,8 +124,11 @@ def _removable(text: str, claims: Sequence[Claim]) -> Sequence[Claim]:
 def _reads_the_same(claim: Claim, other: Claim) -> bool:
     """Whether it is the same claim, but for formatting around it that it shared with what is gone."""
     there = other.start <= claim.start and claim.end <= other.end
-    texts = [(each.text.strip(_SHARED), each.plain.strip(_SHARED), each.checkable) for each in (claim, other)]
-    return there and texts[0] == texts[1]
+    left, right = (
+        (_TAG.sub("", each.text).strip(_SHARED), each.plain.strip(_SHARED), each.checkable)
+        for each in (claim, other)
+    )
+    return there and left == right
 
 
 def _saying_something_new(changes: Sequence[Change], claims: Sequence[Claim]) -> list[Change]:
@@ -242,12 +248,14 @@ def _moved(claim: Claim, new_place: Callable[[int], int]) -> Claim:
 def fitted(said: str, claim: Claim) -> str | None:
     """The rewrite as it may stand in the claim's place, or None where it does not fit.
 
-    It becomes one line, loses list marks and outer pipes that the claim doesn't have, and ends with a stop
-    where the claim does. It does not fit where it is much longer than the claim, in another language, or
-    brings in links, images, HTML, citation markers or words about the check that the claim doesn't have.
+    It becomes one line, loses list marks and outer pipes that the claim doesn't have, ends with a stop where
+    the claim does, and has the marks that the claim opens or closes for its neighbours (`“`, `)`, `</b>`). It
+    does not fit where it is much longer than the claim, in another language, or brings in links, images,
+    HTML, citation markers or words about the check that the claim doesn't have.
     """
     line = " ".join(_BETWEEN_WIDE.sub("", said.strip()).split())
     line = _stopped(_bare_row(line) if claim.row else _unmarked(line, claim.text), claim.text)
+    line = line if claim.row or not line else _paired(line, claim.text)
     if not line or any(fault(line, claim.text) for fault in _FAULTS):
         return None
     return line
@@ -272,6 +280,23 @@ def _stopped(line: str, text: str) -> str:
     """The line with the text's own stop, without which the next sentence would run into it."""
     stop = text.rstrip(_CLOSERS)[-1:]
     return line + stop if stop in _STOPS and line[-1:].isalnum() else line
+
+
+def _paired(line: str, text: str) -> str:
+    """The line with the marks that are unpaired in the text: their counterparts stand in other sentences."""
+    (openers, closers), (own_openers, own_closers) = unpaired(text), unpaired(line)
+    end = "".join(_lacking(closers, own_closers))
+    stop = text[-1:] if text[-1:] in _STOPS and text[:-1].endswith(end) and line.endswith(text[-1:]) else ""
+    return "".join([*_lacking(openers, own_openers), line.removesuffix(stop), end, stop])
+
+
+def _lacking(marks: Sequence[str], others: Sequence[str]) -> Iterator[str]:
+    """The marks without those that the others have, too."""
+    left = Counter(others)
+    for mark in marks:
+        left[mark] -= 1
+        if left[mark] < 0:
+            yield mark
 
 
 def _too_long(line: str, text: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 from proxy.text.sentences import quotable_spans
+from proxy.text.verbatim import verbatim
 from proxy.text.words import Word, nearest, spoken, words
 from proxy.types import (
     Aggregation,
@@ -162,9 +163,9 @@ def best(attempts: Sequence[Attempt], question: str = "") -> int:
 
     Most supported claims, each counted once however often it is repeated; then fewest that don't hold (a
     claim that could not be checked is one of these). Never an attempt that says less than the first: with
-    fewer supported claims, a smaller share of them, nothing checkable, or without the words of the
-    `question` that the first's supported claims have; one such word may be missing, since a pronoun can
-    stand for it.
+    fewer supported claims, a smaller share of them, nothing checkable, without a code block, formula or image
+    that the first shows, or without the words of the `question` that the first's supported claims have; one
+    such word may be missing, since a pronoun can stand for it.
 
     CEG (section 3.4) takes the attempt with the fewest nonfactual claims, which a refusal has.
     """
@@ -181,6 +182,8 @@ def best(attempts: Sequence[Attempt], question: str = "") -> int:
         and (worth.checkable or not first.checkable)
         and _answered(asked, [attempts[index].draft.text]) >= min(needed, max(1, needed - 1))
     ]
+    shown = verbatim(attempts[0].draft.text) if eligible else frozenset()
+    eligible = [index for index in eligible if not shown or shown <= verbatim(attempts[index].draft.text)]
     worth_of = [first, *others]
     return max([0, *eligible], key=lambda index: (worth_of[index].supported, -worth_of[index].failing))
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import replace
 
 from proxy.aio import ahead, closing
-from proxy.citations.markers import assign, in_parentheses, marks, read_citations
+from proxy.citations.markers import assign, in_parentheses, marks, read_citations, without_definitions
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.json_values import segment_json
@@ -167,11 +167,11 @@ def reader(citations: UpstreamCitations, warning: str, known: Collection[int] = 
 
     It removes the upstream's own citation markers, and the `warning` marker behind a claim. Where the
     upstream's citations are kept, each claim has the numbers cited for it; else those that are part of a
-    sentence are put in parentheses.
+    sentence are put in parentheses. So are, in any case, numbers that a link definition gives a target.
     """
 
     def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
-        cited = read_citations(raw, known)
+        cited = read_citations(without_definitions(raw), known)
         text = strip_warning(cited.text, warning)
         if citations == "replace":
             text = in_parentheses(text)

@@ -50,6 +50,10 @@ _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _DEFINITION = re.compile(
     r"\[(?:(?P<note>\^[^\]\n]{1,64}\]:)|[^\]\n]{1,64}\]:[ \t]*(?:<|https?:|www\.|/|#|mailto:))"
 )
+_NUMBERED = re.compile(
+    r"\[[ \t]*\d{1,3}[ \t]*\](?=:[ \t]*(?:<|https?:|www\.|/|#|mailto:|\S*[ \t]*$|\S+[ \t]+[\"'(]))"
+)
+_NUMBERED_LABEL = re.compile(r"\d[ \t]*\]:")
 _REFERENCE = re.compile(rf"(?:(?:{CITATION.pattern})[ \t]*){{1,20}}")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _DISPLAY = re.compile(
@@ -69,6 +73,27 @@ def blocks(draft: str) -> list[Block]:
     return list(_Scanner(draft).scan())
 
 
+def skipped(draft: str) -> list[Span]:
+    """The spans of the code, display LaTeX and raw HTML that are in no block, in order. Linear in the length
+    of the draft."""
+    return _scanned(draft).skipped
+
+
+def numbered_labels(draft: str) -> list[Span]:
+    """The spans of the labels `[1]` of link definitions (`[1]: https://…`), in order. With such a definition
+    a renderer makes a link of every `[1]` in the draft."""
+    if not _NUMBERED_LABEL.search(draft):
+        return []
+    return _scanned(draft).labels
+
+
+def _scanned(draft: str) -> _Scanner:
+    scanner = _Scanner(draft)
+    for _ in scanner.scan():
+        pass
+    return scanner
+
+
 class _Scanner:
     """Scans the lines once. Its state is the block that a line may continue."""
 
@@ -76,6 +101,8 @@ class _Scanner:
         self.draft = draft
         self.kind: BlockKind = "paragraph"
         self.lines: list[Span] = []
+        self.labels: list[Span] = []
+        self.skipped: list[Span] = []
         self.quote_depth = 0
         self.in_list = False
         self.after_blank = True
@@ -88,11 +115,12 @@ class _Scanner:
         while position < size:
             end = self._line_end(position)
             start, depth, marked = self._content(position, end)
-            skipped = self._skip(position, start, end)
-            if skipped is not None:
+            behind = self._skip(position, start, end)
+            if behind is not None:
                 yield from self._flush()
                 self.after_blank = True
-                position = skipped
+                self.skipped.append((start, behind))
+                position = behind
                 continue
             yield from self._line(start, end, depth, marked)
             position = end + 1
@@ -187,6 +215,8 @@ class _Scanner:
         if starts_new or not self.lines or self.kind in ("heading", "header", "row"):
             yield from self._flush()
         self._note_list(start, marked)
+        if row is None and heading is None and (label := _NUMBERED.match(self.draft, *span)):
+            self.labels.append(label.span())
         self.quote_depth, self.after_blank = depth, False
         if row is not None:
             yield from row

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.markers import in_parentheses, strip_markers
+from proxy.citations.markers import in_parentheses, strip_markers, without_definitions
 from proxy.citations.place import MARKERS
 from proxy.claims.segment import segment
 from proxy.types import CitationStyle
@@ -118,6 +118,33 @@ def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
 def test_of_a_reply_without_documents_nothing_is_lost_that_may_be_content(text: str, read: str) -> None:
     """No bracket is left that looks like a marker of ours, unless it is an index or a list."""
     assert in_parentheses(strip_markers(text, known=())) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Old [1].\n\n[1]: https://a.b\n[2]: <c>", "Old [1].\n\n(1): https://a.b\n(2): <c>"),
+        ('- [1]: page.html "Title"\n> [ 2 ]:\n> /c', '- (1): page.html "Title"\n> ( 2 ):\n> /c'),
+    ],
+)
+def test_no_number_stays_the_label_of_a_link(text: str, read: str) -> None:
+    assert without_definitions(text) == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n[1]: https://a.b\n```",
+        "Text.\n\n    [1]: https://a.b",
+        "`[1]: https://a.b`",
+        "[^1]: https://a.b",
+        "[page]: https://a.b",
+        "See [1]: https://a.b",
+        "[1]: The tower is tall.",
+    ],
+)
+def test_code_notes_names_and_sentences_define_no_number(text: str) -> None:
+    assert without_definitions(text) == text
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,28 @@ def test_wrapped_chinese_is_joined_without_a_space() -> None:
 
 
 @pytest.mark.parametrize(
+    ("frame", "wrong"),
+    [
+        ("It is so (see it. {}) and tall.", f"{WRONG})"),
+        ("He said “it is so. {}” Many come.", f"{WRONG}”"),
+        ("The <b>tower is so. {}</b> Many come.", f"{WRONG}</b>"),
+        ("**It is so. {}** Many come.", f"{WRONG}**"),
+        ("“{} It is so.” Many come.", f"“{WRONG}"),
+        ("<i>{} It is so.</i> Many come.", f"<i>{WRONG}"),
+    ],
+)
+def test_a_rewrite_keeps_the_marks_that_other_sentences_close_or_open(frame: str, wrong: str) -> None:
+    text = frame.format(WRONG)
+    for said in (RIGHT, wrong.replace(WRONG, RIGHT)):
+        assert mended(text, wrong, said) == frame.format(RIGHT)
+
+
+def test_a_rewrite_gets_no_marks_that_its_sentence_has_in_pairs() -> None:
+    for wrong in (f"“{WRONG}”", "It (the tower) was **built** in 1893.", "It’s of 1893, the dogs’ year."):
+        assert mended(f"Paris has it. {wrong} So it is.", wrong, RIGHT) == f"Paris has it. {RIGHT} So it is."
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "它建于1889年。",
@@ -249,6 +271,11 @@ def test_a_sentence_does_not_become_a_row() -> None:
         ("**Bad is it.**\n\nOne is it.", ["**Bad is it.**"], "One is it."),
         ("“Bad is it. One is it.” So.", ["“Bad is it."], "“One is it.” So."),
         ('He said: "One is it. Bad is it."', ['Bad is it."'], 'He said: "One is it."'),
+        ("One is (two is it. Bad is it.) and so.", ["Bad is it.)"], "One is (two is it.) and so."),
+        ("One <b>is it. Bad is it.</b> Two is it.", ["Bad is it.</b>"], "One <b>is it.</b> Two is it."),
+        ("The <b>bad is it. One is it.</b> So.", ["The <b>bad is it."], "<b>One is it.</b> So."),
+        ("> He said “bad is it.\n> One is it.”", ["He said “bad is it."], "> “One is it.”"),
+        ("**One is it.\nBad is it.**\nTwo is it.", ["Bad is it.**"], "**One is it.**\nTwo is it."),
     ],
 )
 def test_a_sentence_takes_with_it_what_it_leaves_empty(text: str, wrong: list[str], expected: str) -> None:

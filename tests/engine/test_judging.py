@@ -185,6 +185,24 @@ def test_what_holds_must_still_be_about_the_question() -> None:
     assert judging.best([first, again], question) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "again", "best"),
+    [
+        ("```py\nx = 1\n```", "It is.", 0),
+        ("```py\nx = 1\n```", "```py\nx = 2\n```", 0),
+        ("```py\nx = 1\n```", "- So:\n\n  ~~~python\n  x =  1\n  ~~~", 1),
+        ("$$\na = b\n$$", "It is $a$.", 0),
+        ("$$\na = b\n$$", "It is \\[ a = b \\], then.", 1),
+        ("\\begin{align}\na\n\\end{align}", "a", 0),
+        ("![A map](a.png)", "It is.", 0),
+        ("![A map](a.png)", "See ![the map](a.png).", 1),
+        ("Call `x`. <!-- a note -->", "It is.", 1),
+    ],
+)
+def test_no_attempt_wins_that_loses_code_a_formula_or_an_image(first: str, again: str, best: int) -> None:
+    assert judging.best([attempt(S, U, text=first), attempt(S, S, text=again)]) == best
+
+
 def test_why_claims_could_not_be_checked_is_told_once() -> None:
     failed = replace(evidence("a"), judgement=Judgement(X, reason="no readable answer"))
     findings = [Finding(CLAIM, X, evidence=(failed, failed)), Finding(CLAIM, S, evidence=(evidence("b", S),))]

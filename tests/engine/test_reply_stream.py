@@ -15,7 +15,19 @@ from proxy.engine.pipeline import Pipeline
 from proxy.engine.reprompter import Options
 from proxy.engine.verifier import Verifier
 from proxy.server.streaming import event_stream
-from proxy.types import Chat, Evidence, Json, Judgement, Pair, Passage, Reply, ReplyChunk, Usage, Verdict
+from proxy.types import (
+    Chat,
+    Evidence,
+    Json,
+    Judgement,
+    Pair,
+    Passage,
+    Reply,
+    ReplyChunk,
+    UpstreamCitations,
+    Usage,
+    Verdict,
+)
 from proxy.upstream.completion import read_chunk, to_reply
 
 PASSAGE = Passage("p", "d", "Title", "", "Rome is a city.", "https://example.org", 0, 15)
@@ -163,3 +175,14 @@ async def test_a_stream_that_is_cancelled_before_its_first_event_ends_what_is_un
     with pytest.raises(asyncio.CancelledError):
         await sending
     await asyncio.wait_for(ended.wait(), 5)
+
+
+@pytest.mark.parametrize("citations", ["replace", "verify", "merge"])
+async def test_a_link_definition_of_the_upstream_never_leaves_for_a_marker_of_ours(
+    citations: UpstreamCitations,
+) -> None:
+    script = Script("Rome is a city [1]. |It is old.\n\n[1]: |https://wrong.example/|rome\n")
+    verifier = Verifier(Shelf(), Judge(), citations=citations)
+    events = Pipeline(script, verifier, Options(), DeliveryPolicy("sentence")).events(Chat({"messages": []}))
+    sent = "".join([event.text async for event in events if isinstance(event, TextEvent)])
+    assert sent == "Rome is a city.[1] It is old.[1]\n\n(1): https://wrong.example/rome\n"

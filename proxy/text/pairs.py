@@ -1,0 +1,91 @@
+"""Marks that come in pairs: emphasis, quotation marks, brackets, tags of inline HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from proxy.text.inline import tokens
+
+_OPENED_BY = dict(
+    zip(
+        ")]）】」』》〉”’“»«",
+        ("(", "[", "（", "【", "「", "『", "《", "〈", "“„", "‘", "„", "«", "»"),
+        strict=True,
+    )
+)
+"""What each mark closes that has another form than what opens."""
+_ONLY_OPENS = frozenset("([（【「『《〈‘„")
+_ONLY_CLOSES = frozenset(")]）】」』》〉”’")
+_MARK = re.compile(r"\*{1,3}|_{1,3}|~~|[\"()\[\]（）【】「」『』《》〈〉“”„‘’«»]")
+_NO_CLOSER = re.compile(r"(?:(?:^|\s)(?:\d{1,2}|[a-zA-Z])|[:;]-?)\)$|[^\W_]’$")
+"""An enumerator (`a)`), a smiley, an apostrophe behind a word."""
+_TAG = re.compile(
+    r"<(/?)(a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub"
+    r"|sup|tt|u|var)\b[^<>]*(?<!/)>",
+    re.I,
+)
+_BEYOND_LATIN = "\u2e80"
+_OTHER = "\ufffc"
+
+
+def unpaired(text: str) -> tuple[list[str], list[str]]:
+    """The marks in a part of a block that open something which does not end in it, and those that close
+    something which does not begin in it, each in order. There are none in code, formulas and addresses.
+    Linear in the length of the text.
+    """
+    opened: dict[str, list[tuple[int, str]]] = {}
+    closers: list[str] = []
+    for start, mark, name, opens, closes in _marks(text):
+        partner = next((each for each in _partners(name) if closes and opened.get(each)), None)
+        if partner is not None:
+            opened[partner].pop()
+        elif opens:
+            opened.setdefault(name, []).append((start, mark))
+        elif closes and not _NO_CLOSER.search(text[max(0, start - 3) : start + len(mark)]):
+            closers.append(mark)
+    openers = sorted(each for of_name in opened.values() for each in of_name)
+    return [mark for _, mark in openers], closers
+
+
+def _partners(name: str) -> tuple[str, ...]:
+    return tuple(_OPENED_BY.get(name, ())) or (name,)
+
+
+def _marks(text: str) -> Iterator[tuple[int, str, str, bool, bool]]:
+    """Where each mark stands, the mark, its name (`<b>` of both tags), whether it may open, or close."""
+    parts = tokens(text, (0, len(text)))
+    shown = "".join(
+        text[part.start : part.end] if part.kind == "text" else _OTHER * (part.end - part.start)
+        for part in parts
+    )
+    escaped = False
+    for part in parts:
+        said = text[part.start : part.end]
+        if part.kind != "text" and (tag := _TAG.fullmatch(said)):
+            yield part.start, said, f"<{tag[2].lower()}>", not tag[1], bool(tag[1])
+        elif part.kind == "text" and not escaped:
+            for match in _MARK.finditer(shown, part.start, part.end):
+                before, after = shown[match.start() - 1 : match.start()], shown[match.end() : match.end() + 1]
+                if match.group()[0] in "*_’" and _is_latin(before) and _is_latin(after):
+                    continue
+                yield match.start(), match.group(), match.group(), *_roles(match.group(), before, after)
+        escaped = part.kind == "open" and said == "\\"
+
+
+def _roles(mark: str, before: str, after: str) -> tuple[bool, bool]:
+    """Whether a mark may open, and whether it may close."""
+    if mark in _ONLY_OPENS or mark in _ONLY_CLOSES:
+        return mark in _ONLY_OPENS, mark in _ONLY_CLOSES
+    if mark == "«":  # `«` opens in French, and closes in German
+        closes = bool(before.strip()) and not after.isalnum()
+        return not closes, closes
+    if mark == "»":
+        opens = not before.strip() and after.isalnum()
+        return opens, not opens
+    opens = bool(after.strip()) and (after.isalnum() or not before.strip() or before in _ONLY_OPENS)
+    return opens, bool(before.strip())
+
+
+def _is_latin(char: str) -> bool:
+    return char.isalnum() and char < _BEYOND_LATIN
