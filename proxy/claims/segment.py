@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from unicodedata import combining
 
 from proxy.claims.checkable import is_checkable, is_title
+from proxy.claims.material import stated
 from proxy.text.inline import READ, Token, tokens
 from proxy.text.markdown import Block, Span, blocks
 from proxy.text.sentences import sentence_spans
@@ -119,7 +120,7 @@ class _Run:
             end -= 1
         plain = " ".join(self.text[start:end].split())
         checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, kind)
-        return Claim(left, right, self.draft[left:right], plain, checkable, level=level, opens=opens)
+        return Claim(left, right, self.draft[left:right], stated(plain), checkable, level=level, opens=opens)
 
     def place(self, start: int, end: int) -> tuple[int, int, int]:
         """Where in the draft the text `[start:end]` starts, where its claim ends, and its formatting."""
@@ -293,9 +294,12 @@ def _before(draft: str, block: Block) -> str:
 
 
 def _level(draft: str, block: Block, kind: str) -> int:
-    """See `Claim`."""
+    """See `Claim`. At one column, a paragraph is above a numbered item, and that above a bullet."""
     if kind != "heading":
-        return HEADING_LEVELS + 1 + len(_before(draft, block).expandtabs(4))
+        before = _before(draft, block).expandtabs(4)
+        indent = len(before) - len(before.lstrip(" >")) if kind == "item" else len(before)
+        rank = 0 if kind != "item" else 1 if before[indent : indent + 1].isdigit() else 2
+        return HEADING_LEVELS + 1 + 3 * indent + rank
     if block.kind != "heading":
         return HEADING_LEVELS
     return _before(draft, block).count("#") or 1
@@ -325,7 +329,7 @@ class _Row:
         self.cells: dict[int, str] = {}
         for column, cell in zip(block.columns, block.lines, strict=True):
             runs = list(_runs(draft, Block(block.kind, (cell,)), markers))
-            text = " ".join(filter(None, (" ".join(run.text.split()) for run in runs)))
+            text = stated(" ".join(filter(None, (" ".join(run.text.split()) for run in runs))))
             self._runs += runs
             if text:
                 self.cells[column] = text
