@@ -75,7 +75,7 @@ def table_blocks(rows: Sequence[Sequence[Cell]], *, guess: bool = False) -> Iter
     for row in lines[:count]:
         yield Block(" | ".join(_distinct([cell.text for cell in row])), line=True)
     for row in lines[count:]:
-        yield Block(_line([cell.text for cell in row], headings), line=True)
+        yield Block(row_line([cell.text for cell in row], headings), line=True)
 
 
 def _headings(rows: Sequence[Sequence[Cell]]) -> list[str]:
@@ -85,7 +85,8 @@ def _headings(rows: Sequence[Sequence[Cell]]) -> list[str]:
     return [" ".join(_distinct(texts)).rstrip(":：")[:_LONGEST_HEADING] for texts in stacked]
 
 
-def _line(cells: Sequence[str], headings: Sequence[str]) -> str:
+def row_line(cells: Sequence[str], headings: Sequence[str]) -> str:
+    """A row with the heading of its column before each cell but the first."""
     if sum(bool(text) for text in cells) == 1:  # a heading among the rows
         return next(filter(None, cells))
     named = (
