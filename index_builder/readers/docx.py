@@ -36,6 +36,8 @@ _RAISED = "//w:r[w:rPr/w:vertAlign/@w:val='superscript']"
 _LOWERED = "//w:r[w:rPr/w:vertAlign/@w:val='subscript']"
 _MERGED_WITH_NOTHING = "//w:tbl/w:tr[1]/w:tc/w:tcPr/w:vMerge[not(@w:val='restart')]"
 """Marks of cells that go on those above them, in a first row."""
+_MOST_COLUMNS = 63
+"""Of a table in Word. python-docx makes as many cells as a cell says it spans."""
 _WRAPPERS = ("ins", "moveTo", "sdt", "sdtContent", "smartTag", "customXml", "fldSimple")
 """Elements around paragraphs, rows, cells and runs which python-docx does not look into."""
 
@@ -90,6 +92,8 @@ def _unwrap(body: BaseOxmlElement) -> None:
         element.getparent().remove(element)
     for element in body.xpath(_MERGED_WITH_NOTHING):
         element.getparent().remove(element)
+    for element in body.xpath(f"//w:gridSpan[@w:val > {_MOST_COLUMNS}]"):
+        element.set(qn("w:val"), "1")
 
 
 def _blocks(container: WordDocument | _Cell) -> Iterator[Block]:

@@ -21,17 +21,6 @@ _DROPPED = raised.LEFT_OUT | frozenset(
     "head script style noscript template nav footer svg iframe object embed audio video canvas map "
     "select textarea input datalist annotation".split()
 )
-_NOT_DISPLAYED = re.compile(r"display\s{0,9}:\s{0,9}none", re.IGNORECASE)
-_SHOWN_LATER = frozenset({"region", "tabpanel"})
-"""Roles of parts that are hidden until the reader opens them."""
-_MATHS = {
-    "mfrac": ("", raised.FRACTION_BAR),
-    "msub": ("", raised.LOWERED),
-    "msubsup": ("", raised.LOWERED, raised.RAISED),
-    "msup": ("", raised.RAISED),
-}
-"""The marks before the parts of elements of MathML."""
-_MATHS_END = {raised.LOWERED: raised.LOWERED_END, raised.RAISED: raised.RAISED_END}
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LINES = frozenset({"li", "tr", "dt", "dd", "option"})
 _CELLS = frozenset({"td", "th"})
@@ -44,6 +33,22 @@ _BLOCKS = (
     )
 )
 _BREAKS = _BLOCKS | {"br"}
+_NOT_DISPLAYED = re.compile(r"display\s{0,9}:\s{0,9}none", re.IGNORECASE)
+_SHOWN_LATER = frozenset({"region", "tabpanel"})
+"""Roles of parts that are hidden until the reader opens them."""
+_OPENING = frozenset({"aria-controls", "aria-expanded"})
+"""Attributes of a button that opens a part of the page: it is what names that part."""
+_NAMING = _HEADINGS | {"dt", "summary"}
+_WITHIN_HEADING = 5
+"""Elements between a heading and a button in it."""
+_MATHS = {
+    "mfrac": ("", raised.FRACTION_BAR),
+    "msub": ("", raised.LOWERED),
+    "msubsup": ("", raised.LOWERED, raised.RAISED),
+    "msup": ("", raised.RAISED),
+}
+"""The marks before the parts of elements of MathML."""
+_MATHS_END = {raised.LOWERED: raised.LOWERED_END, raised.RAISED: raised.RAISED_END}
 _VOID_OR_IMPLIED = frozenset(  # those that need no end tag
     "area base br col embed hr img input link meta param source track wbr "
     "p li dt dd tr td th thead tbody tfoot option optgroup colgroup rt rp html head body".split()
@@ -215,18 +220,29 @@ def _marks(node: LexborNode) -> dict[int, tuple[str, str]]:
 def _is_left_out(node: LexborNode) -> bool:
     if node.tag in _DROPPED:
         return True
-    if node.tag == "button":
-        return True
     given = node.attributes
+    if node.tag == "button" and not given.keys() & _OPENING and not _is_in_heading(node):
+        return True
     hidden = "hidden" in given and given["hidden"] != "until-found"
     hidden = hidden or _NOT_DISPLAYED.search(given.get("style") or "") is not None
     return hidden and given.get("role") not in _SHOWN_LATER and "aria-labelledby" not in given
 
 
+def _is_in_heading(node: LexborNode) -> bool:
+    for _ in range(_WITHIN_HEADING):
+        if node.parent is None:
+            return False
+        node = node.parent
+        if node.tag in _NAMING:
+            return True
+    return False
+
+
 def _table(node: LexborNode) -> list[Block] | None:
     """The blocks of a table of data; None of one that arranges a page: a table in a table, with headings,
     lists or long texts in its cells, or of one column."""
-    if node.css_first("table table, h1, h2, h3, h4, h5, h6, ul, ol, pre, form") is not None:
+    arranging = "table, h1, h2, h3, h4, h5, h6, ul, ol, pre, form"
+    if any(child.css_first(arranging) is not None for child in node.iter()):
         return None
     rows = [
         [_cell(cell) for cell in row.iter() if cell.tag in _CELLS and not _is_left_out(cell)]

@@ -232,6 +232,16 @@ def test_a_page_says_its_encoding(tmp_path: Path, charset: str, encoding: str, t
     assert read_one(save(tmp_path / "page.htm", html)) == Document("page.htm", "page", text)
 
 
+def test_a_button_is_read_where_it_names_what_it_opens(tmp_path: Path) -> None:
+    html = """<h2 class="accordion-header"><button>Is software refunded?</button></h2><div>No, never.</div>
+    <dl><dt><span><button>Shipping</button></span><dd>Nine days.</dl><button>Buy now</button>
+    <button aria-expanded="false">Do you ship to Iceland?</button><div>Yes.</div>"""
+    document = read_one(save(tmp_path / "a.html", html))
+    assert sections(document) == {
+        "Is software refunded?": "No, never.\n\nShipping\nNine days.\n\nDo you ship to Iceland?\n\nYes."
+    }
+
+
 def test_a_deeply_nested_page_is_refused(tmp_path: Path) -> None:
     assert "nested more than 1,000 deep" in reason(save(tmp_path / "a.html", "<div>" * 100_000 + "x"))
 

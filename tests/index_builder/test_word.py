@@ -45,6 +45,7 @@ def table(*rows: str) -> str:
 SUPERSCRIPT = "<w:vertAlign w:val='superscript'/>"
 NOT_STRUCK = "<w:strike w:val='0'/>"
 SUBSCRIPT = "<w:vertAlign w:val='subscript'/>"
+HUGE_SPAN = "<w:tcPr><w:gridSpan w:val='1000000000'/></w:tcPr>"
 DELETED = "<w:trPr><w:del/></w:trPr>"
 MERGED = "<w:tcPr><w:vMerge {}/></w:tcPr>"
 PROMPT = "<w:sdtPr><w:showingPlcHdr/></w:sdtPr>"
@@ -87,11 +88,13 @@ TIN = table(
             f"<w:p>{run('60')}{run('99', '<w:vanish/>')}{run(' euros', NOT_STRUCK)}</w:p>",
             "60 euros",
         ),
+        (table(row(HUGE_SPAN + paragraph("5"), paragraph("x"))), "5 | x"),
         (TIN, "bronze | 12 %\npewter | 90 %"),
         (table(row(paragraph("Around.") + TIN)), "Around.\n\nbronze | 12 %\npewter | 90 %"),
     ],
     ids=(
-        "inserted deleted moved control block tag field prompt contents raised cell struck hidden rows tables"
+        "inserted deleted moved control block tag field prompt contents raised cell struck hidden span rows "
+        "tables"
     ).split(),
 )
 def test_a_word_document_is_read_as_it_is_shown(tmp_path: Path, body: str, text: str) -> None:
