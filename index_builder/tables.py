@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from index_builder.documents import Block
 
 _LONGEST_HEADING = 60
+_MOST_SPANNED = 10
+_FEW_CELLS = 1000
+"""Cells that a small table may have whatever is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +26,30 @@ class Cell:
     columns: int = 1
 
 
+_EMPTY = Cell("")
+
+
 def grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """The rows with every cell at its column.
 
     A cell that spans rows stands in each of them. One that spans columns stands in each as well if it is a
-    heading, and otherwise in the first, with empty cells behind it.
+    heading, and otherwise in the first, with empty cells behind it. Spans count as 1 where they would make
+    more than `_MOST_SPANNED` times as many cells as there are.
     """
+    most = _MOST_SPANNED * sum(map(len, rows)) + _FEW_CELLS
+    placed = _placed(rows, most)
+    return [list(row) for row in rows] if placed is None else placed
+
+
+def _placed(rows: Sequence[Sequence[Cell]], most: int) -> list[list[Cell]] | None:
+    """None where there would be more cells than that."""
     result: list[list[Cell]] = []
     open_: dict[int, tuple[int, Cell]] = {}
     for row in rows:
         line: list[Cell] = []
         cells = iter(row)
-        while True:
+        end = max(open_, default=-1)
+        while len(line) <= most:
             if len(line) in open_:
                 left, cell = open_.pop(len(line))
                 if left > 1:
@@ -43,16 +58,20 @@ def grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
                 continue
             given = next(cells, None)
             if given is None:
-                if not any(column > len(line) for column in open_):
+                if len(line) > end:
                     break
-                line.append(Cell(""))
+                line.append(_EMPTY)
                 continue
-            for number in range(min(given.columns, 1000)):
-                cell = given if number == 0 or given.heading else replace(given, text="")
+            behind = given if given.heading else replace(given, text="")
+            for number in range(min(given.columns, most)):
+                cell = given if number == 0 else behind
                 if given.rows > 1:
                     open_[len(line)] = (given.rows - 1, cell)
                 line.append(cell)
         result.append(line)
+        most -= len(line)
+        if most < 0:
+            return None
     return result
 
 
@@ -62,7 +81,7 @@ def table_blocks(rows: Sequence[Sequence[Cell]], *, guess: bool = False) -> Iter
     The headings stand in a line of their own, and before each cell but the first. With `guess` a first row
     that looks like one is taken for headings where none is marked.
     """
-    lines = [[replace(cell, text=" ".join(cell.text.split())) for cell in row] for row in grid(rows)]
+    lines = grid([[replace(cell, text=" ".join(cell.text.split())) for cell in row] for row in rows])
     lines = [row for row in lines if any(cell.text for cell in row)]
     count = 0
     while count < len(lines) and all(cell.heading or not cell.text for cell in lines[count]):
@@ -75,7 +94,7 @@ def table_blocks(rows: Sequence[Sequence[Cell]], *, guess: bool = False) -> Iter
     for row in lines[:count]:
         yield Block(" | ".join(_distinct([cell.text for cell in row])), line=True)
     for row in lines[count:]:
-        yield Block(_line([cell.text for cell in row], headings), line=True)
+        yield Block(row_line([cell.text for cell in row], headings), line=True)
 
 
 def _headings(rows: Sequence[Sequence[Cell]]) -> list[str]:
@@ -85,7 +104,8 @@ def _headings(rows: Sequence[Sequence[Cell]]) -> list[str]:
     return [" ".join(_distinct(texts)).rstrip(":：")[:_LONGEST_HEADING] for texts in stacked]
 
 
-def _line(cells: Sequence[str], headings: Sequence[str]) -> str:
+def row_line(cells: Sequence[str], headings: Sequence[str]) -> str:
+    """A row with the heading of its column before each cell but the first."""
     if sum(bool(text) for text in cells) == 1:  # a heading among the rows
         return next(filter(None, cells))
     named = (

@@ -16,6 +16,7 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
+from index_builder import raised
 from index_builder.documents import MAX_BYTES, Block, Document, assemble
 from index_builder.tables import Cell, table_blocks
 from proxy.errors import SourceError
@@ -26,11 +27,17 @@ _XML = (".xml", ".rels")
 
 _LEFT_OUT = (
     "//w:del | //w:moveFrom | //w:tr[w:trPr/w:del] | //w:sdt[w:sdtPr/w:showingPlcHdr] "
-    "| //w:sdt[w:sdtPr/w:docPartObj/w:docPartGallery/@w:val='Table of Contents']"
+    "| //w:sdt[w:sdtPr/w:docPartObj/w:docPartGallery/@w:val='Table of Contents'] "
+    "| //w:r[w:rPr/*[self::w:strike or self::w:dstrike or self::w:vanish]"
+    "[not(@w:val='0' or @w:val='false' or @w:val='off')]]"
 )
-"""Text that was deleted or moved away, prompts to fill something in, and tables of contents."""
+"""Text that was deleted, struck out, hidden or moved away, prompts to fill in, and tables of contents."""
+_RAISED = "//w:r[w:rPr/w:vertAlign/@w:val='superscript']"
+_LOWERED = "//w:r[w:rPr/w:vertAlign/@w:val='subscript']"
 _MERGED_WITH_NOTHING = "//w:tbl/w:tr[1]/w:tc/w:tcPr/w:vMerge[not(@w:val='restart')]"
 """Marks of cells that go on those above them, in a first row."""
+_MOST_COLUMNS = 63
+"""Of a table in Word. python-docx makes as many cells as a cell says it spans."""
 _WRAPPERS = ("ins", "moveTo", "sdt", "sdtContent", "smartTag", "customXml", "fldSimple")
 """Elements around paragraphs, rows, cells and runs which python-docx does not look into."""
 
@@ -57,7 +64,7 @@ def read_docx(path: Path, id_: str) -> Iterator[Document]:
     except (zipfile.BadZipFile, OpcError, KeyError, ValueError) as error:
         raise SourceError(f"not a Word document (.docx), or damaged: {error}") from error
     _unwrap(word.element.body)
-    titles = (item.text for item in word.paragraphs if _style(item) == "title")
+    titles = (raised.plain(item.text) for item in word.paragraphs if _style(item) == "title")
     title = _property_title(word) or next(titles, "") or path.stem
     yield assemble(id_, title, "", _blocks(word))
 
@@ -74,12 +81,19 @@ def _unwrap(body: BaseOxmlElement) -> None:
     """Takes out what is not to be read, and puts the content of wrappers in their place."""
     for element in body.xpath(_LEFT_OUT):
         element.getparent().remove(element)
+    for runs, marks in ((_RAISED, raised.MARKS["sup"]), (_LOWERED, raised.MARKS["sub"])):
+        for run in body.xpath(runs):
+            if texts := run.findall(qn("w:t")):
+                texts[0].text = marks[0] + (texts[0].text or "")
+                texts[-1].text = (texts[-1].text or "") + marks[1]
     for element in list(body.iter(*(qn(f"w:{name}") for name in _WRAPPERS))):
         for child in list(element):
             element.addprevious(child)
         element.getparent().remove(element)
     for element in body.xpath(_MERGED_WITH_NOTHING):
         element.getparent().remove(element)
+    for element in body.xpath(f"//w:gridSpan[@w:val > {_MOST_COLUMNS}]"):
+        element.set(qn("w:val"), "1")
 
 
 def _blocks(container: WordDocument | _Cell) -> Iterator[Block]:
@@ -96,7 +110,7 @@ def _blocks(container: WordDocument | _Cell) -> Iterator[Block]:
         if style != "title":
             level = style.removeprefix("heading ")
             yield Block(
-                item.text,
+                raised.plain(item.text),
                 heading=style.startswith("heading"),
                 line=style.startswith("list"),
                 level=int(level) if level.isdecimal() else 0,
@@ -112,5 +126,7 @@ def _rows(table: Table) -> Iterator[Block]:
     for row in table.rows:
         cells = Counter(row.cells)  # a merged cell is there once per column
         marked = bool(row._tr.xpath("./w:trPr/w:tblHeader"))
-        rows.append([Cell(cell.text, heading=marked, columns=count) for cell, count in cells.items()])
+        rows.append(
+            [Cell(raised.plain(cell.text), heading=marked, columns=count) for cell, count in cells.items()]
+        )
     yield from table_blocks(rows, guess=True)

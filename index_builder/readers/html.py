@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from index_builder import raised
 from index_builder.documents import Block, Document, assemble
 from index_builder.readers.text import decode, marked_encoding, read_bytes
 from index_builder.tables import Cell, table_blocks
 from proxy.errors import SourceError
 
-_DROPPED = frozenset(
+_DROPPED = raised.LEFT_OUT | frozenset(
     "head script style noscript template nav footer svg iframe object embed audio video canvas map "
-    "button select textarea input datalist annotation".split()
+    "select textarea input datalist annotation".split()
 )
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LINES = frozenset({"li", "tr", "dt", "dd", "option"})
@@ -32,6 +33,22 @@ _BLOCKS = (
     )
 )
 _BREAKS = _BLOCKS | {"br"}
+_NOT_DISPLAYED = re.compile(r"display\s{0,9}:\s{0,9}none", re.IGNORECASE)
+_SHOWN_LATER = frozenset({"region", "tabpanel"})
+"""Roles of parts that are hidden until the reader opens them."""
+_OPENING = frozenset({"aria-controls", "aria-expanded"})
+"""Attributes of a button that opens a part of the page: it is what names that part."""
+_NAMING = _HEADINGS | {"dt", "summary"}
+_WITHIN_HEADING = 5
+"""Elements between a heading and a button in it."""
+_MATHS = {
+    "mfrac": ("", raised.FRACTION_BAR),
+    "msub": ("", raised.LOWERED),
+    "msubsup": ("", raised.LOWERED, raised.RAISED),
+    "msup": ("", raised.RAISED),
+}
+"""The marks before the parts of elements of MathML."""
+_MATHS_END = {raised.LOWERED: raised.LOWERED_END, raised.RAISED: raised.RAISED_END}
 _VOID_OR_IMPLIED = frozenset(  # those that need no end tag
     "area base br col embed hr img input link meta param source track wbr "
     "p li dt dd tr td th thead tbody tfoot option optgroup colgroup rt rp html head body".split()
@@ -61,10 +78,12 @@ _LONGEST_CELL = 500
 _MAX_SPAN = 1000
 
 Event = Literal["open", "close", "text"]
+_Step = tuple[Event, str, str, list[Block] | None]
 
 
 def read_html(path: Path, id_: str) -> Iterator[Document]:
-    """The page's text without scripts, styles, navigation and controls; its headings are the sections.
+    """The page's text without scripts, styles, navigation, controls and what it doesn't show or strikes out;
+    its headings are the sections.
 
     The title is `<title>`, else the first `<h1>`, else the file's name; the url is `<link rel=canonical>`.
 
@@ -73,7 +92,9 @@ def read_html(path: Path, id_: str) -> Iterator[Document]:
             grows with the square of the depth).
     """
     tree = _parsed(_decoded(read_bytes(path)))
-    title = _text_of(tree.css_first("head > title")) or _text_of(tree.css_first("h1")) or path.stem
+    head, heading = tree.css_first("head > title"), tree.css_first("h1")
+    title = " ".join(head.text().split()) if head else ""
+    title = title or (_cell(heading).text if heading else "") or path.stem
     canonical = tree.css_first('link[rel~="canonical"]')
     url = canonical.attributes.get("href") if canonical else None
     yield assemble(id_, title, url or "", _blocks(tree))
@@ -106,10 +127,6 @@ def _parsed(html: str) -> LexborHTMLParser:
         if depth > _MAX_DEPTH:
             raise SourceError(f"elements are nested more than {_MAX_DEPTH:,} deep, or never closed")
     return LexborHTMLParser(html)
-
-
-def _text_of(node: LexborNode | None) -> str:
-    return " ".join(node.text().split()) if node else ""
 
 
 def _blocks(tree: LexborHTMLParser) -> Iterator[Block]:
@@ -145,26 +162,32 @@ def _blocks(tree: LexborHTMLParser) -> Iterator[Block]:
 
 
 def _block(run: list[str], *, heading: bool, line: bool) -> Block | None:
-    text = _AROUND_BREAK.sub("\n", "".join(run)).strip(" |\n")
+    text = raised.plain(_AROUND_BREAK.sub("\n", "".join(run))).strip(" |\n")
     return Block(text, heading=heading, line=line) if text else None
 
 
-def _walk(root: LexborNode) -> Iterator[tuple[Event, str, str, list[Block] | None]]:
+def _walk(root: LexborNode) -> Iterator[_Step]:
     """The tree in document order, without recursion: pages may be nested deeper than Python's stack.
 
     A table of data is one event, with its blocks.
     """
     node = root.first_child
+    marks: dict[int, tuple[str, str]] = {}
     while node is not None:
         child = None
         if node.is_text_node:
             yield "text", "", node.text_content or "", None
-        elif node.is_element_node and node.tag not in _DROPPED:
+        elif node.is_element_node and not _is_left_out(node):
+            for part, (before, after) in _marks(node).items():
+                outer = marks.get(part, ("", ""))
+                marks[part] = outer[0] + before, after + outer[1]
+            if node.mem_id in marks:
+                yield "text", "", marks[node.mem_id][0], None
             blocks = _table(node) if node.tag == "table" else None
             yield "open", node.tag or "", "", blocks
             child = node.first_child if blocks is None else None
             if child is None and blocks is None:
-                yield "close", node.tag or "", "", None
+                yield from _closed(node, marks)
         if child is not None:
             node = child
             continue
@@ -172,16 +195,60 @@ def _walk(root: LexborNode) -> Iterator[tuple[Event, str, str, list[Block] | Non
             node = node.parent
             if node is None or node.mem_id == root.mem_id:
                 return
-            yield "close", node.tag or "", "", None
+            yield from _closed(node, marks)
         node = node.next if node is not None else None
+
+
+def _closed(node: LexborNode, marks: Mapping[int, tuple[str, str]]) -> Iterator[_Step]:
+    if node.mem_id in marks:
+        yield "text", "", marks[node.mem_id][1], None
+    yield "close", node.tag or "", "", None
+
+
+def _marks(node: LexborNode) -> dict[int, tuple[str, str]]:
+    """Marks before and after an element that is raised or lowered, a fraction, and parts of it."""
+    tag = node.tag or ""
+    if tag in raised.MARKS:
+        return {node.mem_id: raised.MARKS[tag]}
+    if tag not in _MATHS:
+        return {}
+    parts = zip(node.iter(), _MATHS[tag], strict=False)
+    marks = {part.mem_id: (mark, _MATHS_END.get(mark, "")) for part, mark in parts if mark}
+    return {node.mem_id: (raised.FRACTION, raised.FRACTION_END), **marks} if tag == "mfrac" else marks
+
+
+def _is_left_out(node: LexborNode) -> bool:
+    if node.tag in _DROPPED:
+        return True
+    given = node.attributes
+    if node.tag == "button" and not given.keys() & _OPENING and not _is_in_heading(node):
+        return True
+    hidden = "hidden" in given and given["hidden"] != "until-found"
+    hidden = hidden or _NOT_DISPLAYED.search(given.get("style") or "") is not None
+    return hidden and given.get("role") not in _SHOWN_LATER and "aria-labelledby" not in given
+
+
+def _is_in_heading(node: LexborNode) -> bool:
+    for _ in range(_WITHIN_HEADING):
+        if node.parent is None:
+            return False
+        node = node.parent
+        if node.tag in _NAMING:
+            return True
+    return False
 
 
 def _table(node: LexborNode) -> list[Block] | None:
     """The blocks of a table of data; None of one that arranges a page: a table in a table, with headings,
     lists or long texts in its cells, or of one column."""
-    if node.css_first("table table, h1, h2, h3, h4, h5, h6, ul, ol, pre, form") is not None:
+    arranging = "table, h1, h2, h3, h4, h5, h6, ul, ol, pre, form"
+    if any(child.css_first(arranging) is not None for child in node.iter()):
         return None
-    rows = [[_cell(cell) for cell in row.iter() if cell.tag in _CELLS] for row in node.css("tr")]
+    rows = [
+        [_cell(cell) for cell in row.iter() if cell.tag in _CELLS and not _is_left_out(cell)]
+        for row in node.css("tr")
+        if not _is_left_out(row) and (row.parent is None or not _is_left_out(row.parent))
+    ]
     longest = max((len(cell.text) for row in rows for cell in row), default=0)
     if max(map(len, rows), default=0) < 2 or longest > _LONGEST_CELL:
         return None
@@ -195,7 +262,9 @@ def _cell(node: LexborNode) -> Cell:
         text if event == "text" else " " if tag in _BREAKS else "" for event, tag, text, _ in _walk(node)
     )
     rows, columns = (_span(node.attributes.get(name)) for name in ("rowspan", "colspan"))
-    return Cell(" ".join("".join(shown).split()), heading=node.tag == "th", rows=rows, columns=columns)
+    return Cell(
+        raised.plain(" ".join("".join(shown).split())), heading=node.tag == "th", rows=rows, columns=columns
+    )
 
 
 def _span(given: str | None) -> int:

@@ -11,6 +11,7 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from index_builder import raised
 from index_builder.documents import Block, BrokenDocument, Document, assemble
 from index_builder.readers.html import html_blocks
 from index_builder.readers.text import decode, read_bytes
@@ -22,12 +23,12 @@ _FIELD = re.compile(r"(title|url|id)[ \t]*:[ \t]*(.+)")
 _MAX_INLINE = 10_000  # characters; the parser's time grows with the square of a paragraph's open brackets
 _MAX_NESTING = 200
 """Lists, their items and quotes in each other; the parser leaves out what lies deeper."""
-_BREAK = re.compile(r"<br\b", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(br|sup|sub|del|strike|s)\b", re.IGNORECASE)
 _WIDE_LINE_END = re.compile(rf"(?<=[{WIDE}])\r(?=[{WIDE}])")
 
 
 def read_markdown(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
-    """The file's prose: link targets, emphasis, images and the ticks around code are gone.
+    """The file's prose: link targets, emphasis, images, struck-out text and the ticks around code are gone.
 
     `title`, `url` and `id` are the front matter's; the title otherwise is the first heading of level 1
     (which then is no section) or the file's name. A paragraph of over 10,000 characters keeps its markup.
@@ -49,7 +50,7 @@ def read_markdown(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
 def _tokens(text: str) -> list[Token]:
     """Blocks first, then what is inside each, so that one endless paragraph can be left as it is."""
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable("inline")
-    within = MarkdownIt("commonmark")
+    within = MarkdownIt("commonmark").enable("strikethrough")
     references: dict[str, Any] = {}
     tokens = parser.parse(text, references)
     for token in tokens:
@@ -108,11 +109,20 @@ def _plain(inline: Token) -> str:
     if inline.children is None:
         return inline.content
     parts: list[str] = []
+    struck_out = 0
     for token in inline.children:
-        if token.type in ("text", "code_inline", "text_special"):
+        tag = _TAG.match(token.content) if token.type == "html_inline" else None
+        name = tag[2].lower() if tag else token.tag
+        if name in raised.LEFT_OUT:
+            struck_out = max(0, struck_out + (token.nesting or (-1 if tag and tag[1] else 1)))
+        elif struck_out:
+            continue
+        elif token.type in ("text", "code_inline", "text_special"):
             parts.append(token.content)
         elif token.type == "softbreak":
             parts.append("\r")
-        elif token.type == "hardbreak" or (token.type == "html_inline" and _BREAK.match(token.content)):
+        elif name == "br":
             parts.append("\n")
-    return _WIDE_LINE_END.sub("", "".join(parts)).replace("\r", " ").strip()
+        elif tag and name in raised.MARKS:
+            parts.append(raised.MARKS[name][bool(tag[1])])
+    return raised.plain(_WIDE_LINE_END.sub("", "".join(parts)).replace("\r", " ").strip())

@@ -29,6 +29,7 @@ from mwparserfromhell.wikicode import Wikicode
 from mwxml.element_iterator import ElementIterator
 from mwxml.errors import MalformedXML
 
+from index_builder import raised
 from index_builder.documents import Block, BrokenDocument, Document, assemble
 from index_builder.tables import Cell, table_blocks
 from proxy.aio import cores
@@ -50,7 +51,7 @@ _REDIRECT = re.compile(r"\s*#(?:redirect|重定向)", re.IGNORECASE)
 _FILE_AND_CATEGORY = (6, 14)
 _DROPPED_PREFIXES = frozenset({"file", "image", "media", "category", "文件", "檔案", "图像", "分类", "分類"})
 
-_DROPPED_TAGS = frozenset(
+_DROPPED_TAGS = raised.LEFT_OUT | frozenset(
     "ref references table gallery math chem score timeline imagemap syntaxhighlight source graph mapframe "
     "style script templatestyles includeonly hiero poem categorytree inputbox".split()
 )
@@ -349,6 +350,8 @@ def _tag(node: Node, dropped: frozenset[str]) -> str:
         return "\n"
     if name in ("li", "dd", "dt"):
         return _LINE + _plain(node.contents, dropped)
+    if name in raised.MARKS:
+        return _plain(node.contents, dropped).join(raised.MARKS[name])
     return _plain(node.contents, dropped)
 
 
@@ -377,7 +380,7 @@ def _paragraphs(text: str) -> Iterator[Block]:
 
 
 def _clean(text: str) -> str:
-    text = _BOLD.sub("", text.replace(_LINE, ""))
+    text = raised.plain(_BOLD.sub("", text.replace(_LINE, "")))
     text = _VARIANT.sub(_variant, _MAGIC.sub("", text))
     text = _SPACES.sub(" ", _EMPTY_BRACKETS.sub("", text))
     return _SPACE_BEFORE_STOP.sub("", text).strip()

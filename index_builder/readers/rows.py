@@ -1,11 +1,11 @@
 """Rows of `id`, `title`, `text`, `url`, `section`, all but `text` optional: JSON objects and tables.
 
-One JSON object a line (.jsonl, .ndjson), a list of them (.json), or a table with a header (.csv, .tsv).
+One JSON object a line (.jsonl, .ndjson), a list of them (.json), or a table with a header (.csv, .tsv). A
+table without a column `text` is read as tables of other formats are.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import deque
@@ -15,12 +15,12 @@ from typing import Any, BinaryIO, TextIO
 
 from index_builder.documents import MAX_BYTES, BrokenDocument, Document
 from index_builder.readers.text import decode, encoding_of_file, read_bytes
+from index_builder.tables import row_line
 from proxy.errors import SourceError
 
 _BLOCK = 1 << 20
-_CELL = re.compile(r'(?:"((?:[^"\t]|"")*+)"|"((?:[^"\r\n]|"")*+)"|([^\t\r\n]*))(\t|\r?\n|\r|\Z)')
-"""A cell of a TSV file and what ends it. One in quotes may hold line ends or tabs, but not both."""
-_IN_QUOTES = re.compile(r'(?:[^"\t]|"")*+')
+_SHORT = 80
+"""Characters of a heading, and of a first column that is the title of its rows."""
 
 
 def read_jsonl(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
@@ -63,7 +63,8 @@ def read_json(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
 
 
 def read_csv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
-    """One document a row, separated by comma, or by semicolon where the header holds that and no comma."""
+    """One document a row, separated by what the header holds most of: commas, semicolons or tabs. A row with
+    more cells than headings is broken."""
     return _read_table(path, id_, "")
 
 
@@ -114,89 +115,150 @@ def _skip_rest(file: BinaryIO, line: bytes) -> None:
 
 
 def _read_table(path: Path, id_: str, delimiter: str) -> Iterator[Document | BrokenDocument]:
-    # The limit is the process's (131,072 characters), not a reader's, and a document is often longer.
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_BYTES))
     encoding = encoding_of_file(path)
     with path.open(encoding=encoding, errors="replace", newline="") as file:
         if not delimiter:
-            header = file.readline(MAX_BYTES)
-            delimiter = ";" if ";" in header and "," not in header else ","
+            delimiter = max(",;\t", key=file.readline(MAX_BYTES).count)
             file.seek(0)
-        rows = _tab_separated(file) if delimiter == "\t" else _separated(file, delimiter)
+        rows = _separated(file, _FORMATS[delimiter])
         columns = _columns(rows)
         for number, (line, row) in enumerate(rows, start=2):  # the header is row 1, as in a spreadsheet
-            if not any(row):
+            if row is not None and not any(row):
                 continue
             try:
-                fields = dict(zip(columns, row, strict=False))
+                fields = _fields(columns, row, _FORMATS[delimiter])
                 yield row_document(fields, f"{id_}#{line}", path.stem, f"row {number}")
             except SourceError as error:
                 yield BrokenDocument(f"{path}:{line}", error.message)
 
 
-def _separated(file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the numbers of their last lines."""
-    rows = csv.reader(file, delimiter=delimiter)
-    for row in rows:
-        yield rows.line_num, row
+def _columns(rows: Iterator[tuple[int, list[str] | None]]) -> list[str]:
+    columns = [name.strip() for name in next(rows, (0, None))[1] or ()]
+    while columns and not columns[-1]:
+        columns.pop()
+    if not columns:
+        raise SourceError("holds no header")
+    if "text" not in map(str.lower, columns) and (len(columns) < 2 or max(map(len, columns)) > _SHORT):
+        raise SourceError(f"no column `text`; its columns are {', '.join(columns)[:200]}")
+    return columns
 
 
-def _tab_separated(file: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """As `_separated`, of a format that knows no quotes, though spreadsheets write them: one that begins a
-    cell counts where another one ends it."""
+def _fields(columns: list[str], row: list[str] | None, form: _Format) -> dict[str, str]:
+    """The fields of a row. Where no column is the text, all columns are, as in tables of other formats.
+
+    Raises:
+        SourceError: the row has more cells than columns, or is None.
+    """
+    if row is None:
+        raise SourceError("a quotation mark is not closed")
+    count = max(number for number, cell in enumerate(row, start=1) if cell)
+    if count > len(columns):
+        raise SourceError(
+            f"{count} cells under {len(columns)} headings; put quotation marks around a text with {form.name}"
+        )
+    fields = dict(zip(map(str.lower, columns), row, strict=False))
+    if "text" not in fields:
+        fields["text"] = row_line([cell.strip() for cell in row], columns)
+        named = (cell for column, cell in zip(columns, row, strict=False) if column.lower() != "id")
+        name = next(named, "")
+        fields.setdefault("title", name if len(name) <= _SHORT else "")
+    return fields
+
+
+def _separated(file: TextIO, form: _Format) -> Iterator[tuple[int, list[str] | None]]:
+    """Rows with the numbers of their last lines, and None for one with a quotation mark that is not closed.
+
+    A quotation mark that begins a cell counts where another one ends the cell. Where none does, the next row
+    is that of the next line. Tab-separated values know no quotation marks, though spreadsheets write them:
+    one that isn't closed is a part of the text there.
+    """
     number = 0
     ahead: deque[str] = deque()
 
     def following() -> str:
-        return ahead.popleft() if ahead else file.readline()
+        line = ahead.popleft() if ahead else file.readline(MAX_BYTES)
+        if len(line) == MAX_BYTES and not line.endswith(("\r", "\n")):
+            raise SourceError(f"a line of more than {MAX_BYTES:,} characters")
+        return line
 
-    while line := following():
-        taken = [line]
-        row, is_open = _cells(line)
-        while is_open:
-            more, closed = _until_closed(following)
+    while text := following():
+        number += 1
+        row, position = form.cells(text)
+        while position < len(text):
+            more, closed = form.until_closed(following)
             if not closed:
                 ahead.extendleft(reversed(more))
+                row.append(text[position:].rstrip("\r\n"))
                 break
-            taken += more
-            row, is_open = _cells("".join(taken))
-        number += len(taken)
-        yield number, row
+            number += len(more)
+            text = text[position:] + "".join(more)
+            cells, position = form.cells(text)
+            row += cells
+        yield number, row if position == len(text) or form.bare_quotes else None
 
 
-def _cells(text: str) -> tuple[list[str], bool]:
-    """The cells of a row, and whether the last one begins with a quote that a later line may close."""
-    cells: list[str] = []
-    position, is_open, end = 0, False, "\t"
-    while end == "\t" and (match := _CELL.match(text, position)):
-        quoted = match[1] if match[1] is not None else match[2]
-        cells.append(match[3] if quoted is None else quoted.replace('""', '"'))
-        is_open = quoted is None and match[3].startswith('"') and bool(_IN_QUOTES.fullmatch(match[3], 1))
-        position, end = match.end(), match[4]
-    return cells, is_open and end != "\t"
+class _Format:
+    """A format of rows of cells, which one sign separates.
+
+    Parameters:
+        delimiter: the sign.
+        name: what several of it are called.
+        bare_quotes: quotation marks may be a part of the text, unescaped. Then a cell in quotation marks
+            holds line ends or delimiters, but not both.
+    """
+
+    def __init__(self, delimiter: str, name: str, *, bare_quotes: bool = False) -> None:
+        self.name = name
+        self.bare_quotes = bare_quotes
+        self._delimiter = delimiter
+        within = rf'(?:[^"{delimiter}]|"")*+' if bare_quotes else r'(?:[^"]|"")*+'
+        in_line = r'(?:[^"\r\n]|"")*+'
+        self._within = re.compile(within)
+        self._cell = re.compile(rf'(?:"({within}|{in_line})"|([^{delimiter}\r\n]*))({delimiter}|\r?\n|\r|\Z)')
+
+    def cells(self, text: str) -> tuple[list[str], int]:
+        """The cells of a row, and where one begins with a quotation mark that a later line may close. There
+        the cells end."""
+        if '"' not in text:
+            return text.rstrip("\r\n").split(self._delimiter), len(text)
+        cells: list[str] = []
+        position, end = 0, self._delimiter
+        while end == self._delimiter and (match := self._cell.match(text, position)):
+            quoted, bare, end = match.groups()
+            if quoted is None and bare.startswith('"') and self._reaches_end(text, position + 1):
+                return cells, position
+            cells.append(bare if quoted is None else quoted.replace('""', '"'))
+            position = match.end()
+        return cells, len(text)
+
+    def _reaches_end(self, text: str, position: int) -> bool:
+        inside = self._within.match(text, position)
+        return inside is not None and inside.end() == len(text)
+
+    def until_closed(self, following: Callable[[], str]) -> tuple[list[str], bool]:
+        """The lines up to the one in which the quotation ends, and whether a cell ends there too."""
+        lines: list[str] = []
+        size = 0
+        while size <= MAX_BYTES and (line := following()):
+            lines.append(line)
+            size += len(line)
+            inside = self._within.match(line)
+            end = inside.end() if inside else 0
+            if end < len(line):
+                return lines, line[end] == '"' and line[end + 1 : end + 2] in (
+                    "",
+                    self._delimiter,
+                    "\r",
+                    "\n",
+                )
+        return lines, False
 
 
-def _until_closed(following: Callable[[], str]) -> tuple[list[str], bool]:
-    """The lines up to the one with the next tab or single quote, and whether that quote ends a cell."""
-    lines: list[str] = []
-    size = 0
-    while size <= MAX_BYTES and (line := following()):
-        lines.append(line)
-        size += len(line)
-        inside = _IN_QUOTES.match(line)
-        end = inside.end() if inside else 0
-        if end < len(line):
-            return lines, line[end] == '"' and line[end + 1 : end + 2] in ("", "\t", "\r", "\n")
-    return lines, False
-
-
-def _columns(rows: Iterator[tuple[int, list[str]]]) -> list[str]:
-    columns = [name.strip().lower() for name in next(rows, (0, []))[1]]
-    if not any(columns):
-        raise SourceError("holds no header")
-    if "text" not in columns:
-        raise SourceError(f"no column `text`; its columns are {', '.join(columns)[:200]}")
-    return columns
+_FORMATS = {
+    ",": _Format(",", "commas"),
+    ";": _Format(";", "semicolons"),
+    "\t": _Format("\t", "tabs", bare_quotes=True),
+}
 
 
 def _plain(fields: Mapping[str, object], name: str) -> str:

@@ -232,6 +232,16 @@ def test_a_page_says_its_encoding(tmp_path: Path, charset: str, encoding: str, t
     assert read_one(save(tmp_path / "page.htm", html)) == Document("page.htm", "page", text)
 
 
+def test_a_button_is_read_where_it_names_what_it_opens(tmp_path: Path) -> None:
+    html = """<h2 class="accordion-header"><button>Is software refunded?</button></h2><div>No, never.</div>
+    <dl><dt><span><button>Shipping</button></span><dd>Nine days.</dl><button>Buy now</button>
+    <button aria-expanded="false">Do you ship to Iceland?</button><div>Yes.</div>"""
+    document = read_one(save(tmp_path / "a.html", html))
+    assert sections(document) == {
+        "Is software refunded?": "No, never.\n\nShipping\nNine days.\n\nDo you ship to Iceland?\n\nYes."
+    }
+
+
 def test_a_deeply_nested_page_is_refused(tmp_path: Path) -> None:
     assert "nested more than 1,000 deep" in reason(save(tmp_path / "a.html", "<div>" * 100_000 + "x"))
 
@@ -503,10 +513,59 @@ def test_a_chinese_table_out_of_a_spreadsheet(tmp_path: Path) -> None:
     assert (document.title, document.text) == ("锡", "锡是一种金属。")
 
 
-def test_a_table_without_a_text_column_says_which_there_are(tmp_path: Path) -> None:
-    assert (
-        reason(save(tmp_path / "a.csv", "name,body\nx,y\n")) == "no column `text`; its columns are name, body"
-    )
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (
+            "Paid for all goods, except for software.",
+            "4 cells under 3 headings; put quotation marks around a text",
+        ),
+        ('"Paid for all goods", except for software.', "4 cells under 3 headings"),
+        ('"Paid for ""all"" goods, or none.', "a quotation mark is not closed"),
+        ('"Paid for "all" goods.', '"Paid for "all" goods.'),
+        ('"Paid for all ""goods"", or none."', 'Paid for all "goods", or none.'),
+        ('"Paid for all,\n\nor none."', "Paid for all,\n\nor none."),
+        ('Paid for "all" goods.,,', 'Paid for "all" goods.'),
+        ('"All" goods.', '"All" goods.'),
+    ],
+)
+def test_no_cell_is_cut_off_and_no_row_swallowed(tmp_path: Path, row: str, expected: str) -> None:
+    table = f'id,title,text,\n1,Refunds,{row}\n2,Lamp,"Of brass, 9"" high."\n3,"Desk","Of oak."\n'
+    first, *others = read(save(tmp_path / "a.csv", table))
+    if isinstance(first, Document):
+        assert first.text == expected
+    else:
+        assert first.reason.startswith(expected)
+    assert [row.text for row in others if isinstance(row, Document)] == ['Of brass, 9" high.', "Of oak."]
+
+
+def test_quotation_marks_without_end_are_read_in_time_linear_in_their_number(tmp_path: Path) -> None:
+    for cell in ('"a', '"a,"b', '""a', '"""a', '"a,""b'):
+        read(save(tmp_path / "a.csv", "id,text\n" + f"{cell}\n" * 50_000))
+
+
+def test_a_table_without_a_text_column_is_read_as_other_tables_are(tmp_path: Path) -> None:
+    prices = "Model;Price, net;Reach\nHR-10;EUR 31,500;1.2 m\nHR-20;;1.8 m\n"
+    first, second = read(save(tmp_path / "a.csv", prices))
+    place = ((0, "row 2"),)
+    text = "HR-10 | Price, net: EUR 31,500 | Reach: 1.2 m"
+    assert first == Document("a.csv#2", "HR-10", text, sections=place)
+    assert isinstance(second, Document)
+    assert second.text == "HR-20 | Reach: 1.8 m"
+    faq = f'id,question,answer\n7,Is it refunded?,"No, never."\n8,{"Why " * 30}?,Because.\n'
+    short, long = read(save(tmp_path / "faq.csv", faq))
+    assert isinstance(short, Document)
+    assert isinstance(long, Document)
+    assert (short.id, short.title) == ("7", "Is it refunded?")
+    assert short.text == "7 | question: Is it refunded? | answer: No, never."
+    assert long.title == "faq"
+
+
+@pytest.mark.parametrize(
+    "header", ["name", "This is no header but a row of prose, which goes on and on" + " and on" * 9]
+)
+def test_a_table_without_names_of_columns_is_broken(tmp_path: Path, header: str) -> None:
+    assert reason(save(tmp_path / "a.csv", f"{header}\nx\n")).startswith("no column `text`; its columns are ")
 
 
 def test_an_empty_table_is_broken(tmp_path: Path) -> None:

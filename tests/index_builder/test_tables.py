@@ -137,6 +137,25 @@ def test_a_table_that_arranges_a_wiki_page_is_left_out(tmp_path: Path) -> None:
     assert read_one(save(tmp_path / "a.xml", dump(page(1, "A", text)))).text == "Text."
 
 
+def test_a_table_in_a_table_that_arranges_the_page_keeps_its_headings(tmp_path: Path) -> None:
+    for around in (
+        "<table><tr><td>Menu<td>{}</table>",
+        "<table><tr><td><table><tr><td>Left<td>{}</table></table>",
+    ):
+        text = read_one(save(tmp_path / "a.html", around.format(UNMARKED))).text
+        assert text.endswith(f"Our robots:\n{ROWS}")
+
+
+def test_spans_count_as_long_as_they_make_no_more_cells_than_a_table_may_have(tmp_path: Path) -> None:
+    head = "<tr><th colspan=1000 rowspan=1000>x<td>y"
+    bomb = read_one(save(tmp_path / "a.html", f"<table>{head * 2000}</table>"))
+    assert bomb.text == "\n".join(["x | y"] * 2000)
+    sparse = "<td>y" * 3000 + f"<td rowspan=1000>z{'<tr><td>x' * 3000}"
+    assert len(read_one(save(tmp_path / "b.html", f"<table><tr>{sparse}</table>")).text) < 30_000
+    wide = f"<table><tr><th rowspan=900>City<th>People{'<tr><td>1,000' * 300}</table>"
+    assert read_one(save(tmp_path / "c.html", wide)).text.count("City | People: 1,000") == 300
+
+
 def test_a_table_of_huge_spans_comes_to_an_end(tmp_path: Path) -> None:
     cells = "<td colspan=99999999 rowspan=99999999>1" * 3
     html = f"<table>{'<tr>' + cells}<tr><td>a</table>"

@@ -26,8 +26,8 @@ def word_file(path: Path, body: str) -> Path:
     return path
 
 
-def run(text: str) -> str:
-    return f"<w:r><w:t xml:space='preserve'>{text}</w:t></w:r>"
+def run(text: str, properties: str = "") -> str:
+    return f"<w:r><w:rPr>{properties}</w:rPr><w:t xml:space='preserve'>{text}</w:t></w:r>"
 
 
 def paragraph(text: str) -> str:
@@ -42,6 +42,10 @@ def table(*rows: str) -> str:
     return f"<w:tbl>{''.join(rows)}</w:tbl>"
 
 
+SUPERSCRIPT = "<w:vertAlign w:val='superscript'/>"
+NOT_STRUCK = "<w:strike w:val='0'/>"
+SUBSCRIPT = "<w:vertAlign w:val='subscript'/>"
+HUGE_SPAN = "<w:tcPr><w:gridSpan w:val='1000000000'/></w:tcPr>"
 DELETED = "<w:trPr><w:del/></w:trPr>"
 MERGED = "<w:tcPr><w:vMerge {}/></w:tcPr>"
 PROMPT = "<w:sdtPr><w:showingPlcHdr/></w:sdtPr>"
@@ -77,10 +81,21 @@ TIN = table(
             f"<w:sdt>{CONTENTS}<w:sdtContent>{paragraph('It 1')}</w:sdtContent></w:sdt>{paragraph('It is')}",
             "It is",
         ),
+        (f"<w:p>{run('10')}{run('6', SUPERSCRIPT)}{run(' in CO')}{run('2', SUBSCRIPT)}</w:p>", "10⁶ in CO2"),
+        (table(row(f"<w:p>{run('5')}{run('2', SUPERSCRIPT)}</w:p>", paragraph("x"))), "5² | x"),
+        (f"<w:p>{run('5', '<w:strike/>')}{run('7', '<w:dstrike/>')}{run('60')}</w:p>", "60"),
+        (
+            f"<w:p>{run('60')}{run('99', '<w:vanish/>')}{run(' euros', NOT_STRUCK)}</w:p>",
+            "60 euros",
+        ),
+        (table(row(HUGE_SPAN + paragraph("5"), paragraph("x"))), "5 | x"),
         (TIN, "bronze | 12 %\npewter | 90 %"),
         (table(row(paragraph("Around.") + TIN)), "Around.\n\nbronze | 12 %\npewter | 90 %"),
     ],
-    ids="inserted deleted moved control block tag field prompt contents rows tables".split(),
+    ids=(
+        "inserted deleted moved control block tag field prompt contents raised cell struck hidden span rows "
+        "tables"
+    ).split(),
 )
 def test_a_word_document_is_read_as_it_is_shown(tmp_path: Path, body: str, text: str) -> None:
     document = read_one(word_file(tmp_path / "report.docx", body))
