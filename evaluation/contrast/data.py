@@ -5,7 +5,8 @@ that follows shared words gets half of them wrong, and so does one that mistrust
 for choosing checkers. Those of `HELD_OUT` are only measured on: don't read them while you make a checker.
 `TWO_PASSAGES` have two passages of like things, read together: a wrong claim says of the one what holds for
 the other. `HARD` claims follow kinds of wording that fooled a checker: rules applied to a case, sums, roles
-turned round, what an LLM sums up.
+turned round, what an LLM sums up. `WORKPLACE` passages are of what folders hold: tables, several things in
+one sentence, rules with exceptions; some of its claims are short answers to a `question`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from evaluation.datasets import DataError, Label, Line, read_lines
+from proxy.claims.context import needs_context
 from proxy.text.scripts import language_of
 from proxy.types import Language, Page, Pair
 
@@ -25,6 +27,7 @@ _FOLDER = Path(__file__).parent
 DEV = (_FOLDER / "dev_en.jsonl", _FOLDER / "dev_zh.jsonl")
 TWO_PASSAGES = (_FOLDER / "two_passages_en.jsonl", _FOLDER / "two_passages_zh.jsonl")
 HARD = (_FOLDER / "hard_en.jsonl", _FOLDER / "hard_zh.jsonl")
+WORKPLACE = (_FOLDER / "workplace_en.jsonl", _FOLDER / "workplace_zh.jsonl")
 HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
 
 
@@ -41,6 +44,7 @@ class ContrastRow(Line):
     other_title: str = ""
     other: str = ""
     claim: str
+    question: str = ""
     label: Label
     lang: Language | None = None
 
@@ -55,9 +59,10 @@ class ContrastRow(Line):
         return self.lang or language_of(self.evidence)
 
     def pair(self) -> Pair:
-        """The row as the proxy would ask it."""
+        """The row as the proxy would ask it: a short answer is read with its question."""
+        context = self.question if needs_context(self.claim) else ""
         others = (Page(self.other, self.other_title),) if self.other else ()
-        return Pair(self.claim, self.evidence, title=self.title, others=others)
+        return Pair(self.claim, self.evidence, context, title=self.title, others=others)
 
     def likeness(self) -> float:
         """How much of the claim stands in its passage or title, word for word: 0 to 1."""
