@@ -160,7 +160,8 @@ HEADING_LEVELS = 7
 class Claim:
     """A span of a draft that can be checked on its own: `draft[start:end] == text`.
 
-    A marker for the claim belongs at `end`. `plain` is the text without Markdown, for retrieval and checking.
+    A marker for the claim belongs at `end`. `plain` is the text without Markdown, and without
+    what only says where in the material it is from (`claims.material`), for retrieval and checking.
     A claim that is not `checkable` (question, greeting, offer, opinion, meta-sentence) is reported, but never
     checked. `triplet` is set where a part of a sentence was extracted as one; `plain` then spells it out.
     `cited` are the numbers that the upstream itself cites for the claim. `row`: it is a row of a table; then

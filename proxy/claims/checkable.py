@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from proxy.claims import talk
+from proxy.claims.material import is_reference
 from proxy.claims.talk import VERB, VERB_ZH
 from proxy.text.scripts import HAN, han_count
 from proxy.text.sentences import sentence_spans
@@ -68,6 +69,8 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
     """
     text = _EMOJI.sub("", plain.replace("’", "'")).strip(_CLOSERS + _OPENERS)
     if not any(char.isalnum() for char in text) or text[-1] in "?？" or _says_nothing(text):
+        return False
+    if is_reference(text):
         return False
     if kind == "header" or (kind in ("heading", "note") and not _is_sentence(text)):
         return False
@@ -139,6 +142,7 @@ class _Talk:
     lead: re.Pattern[str]
     hedge: re.Pattern[str]
     speech: re.Pattern[str]
+    unsaid: re.Pattern[str]
     empty: re.Pattern[str]
     weak: re.Pattern[str]
     goes_on: re.Pattern[str]
@@ -155,7 +159,8 @@ class _Talk:
         """Whether something is stated once talk is taken off. `titled`: a name begins it, and no talk."""
         hedged = behind = turned = False
         for _ in range(talk.MAX_LEADS):
-            if lead := self.lead.match(text):
+            unsaid = self.unsaid.match(text)
+            if lead := None if unsaid else self.lead.match(text):
                 text = text[lead.end() :]
             elif hedge := self.hedge.match(text):
                 text, hedged = text[hedge.end() :], True
@@ -163,7 +168,7 @@ class _Talk:
                 break
             elif speech := self.speech.match(text):
                 text, behind, turned = text[speech.end() :], True, False
-            elif said := self._talk(text, behind):
+            elif said := unsaid or self._talk(text, behind):
                 turn = self.turn.search(text, said.end())
                 if turn is None:
                     return False
@@ -214,6 +219,7 @@ _ENGLISH = _Talk(
     lead=talk.LEAD,
     hedge=talk.HEDGE,
     speech=talk.SPEECH,
+    unsaid=talk.UNSAID,
     empty=talk.EMPTY_TALK,
     weak=talk.TALK,
     goes_on=talk.GOES_ON,
@@ -230,6 +236,7 @@ _CHINESE = _Talk(
     lead=talk.LEAD_ZH,
     hedge=talk.HEDGE_ZH,
     speech=talk.SPEECH_ZH,
+    unsaid=talk.UNSAID_ZH,
     empty=talk.EMPTY_TALK_ZH,
     weak=talk.TALK_ZH,
     goes_on=talk.GOES_ON_ZH,

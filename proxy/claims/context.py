@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from proxy.claims.checkable import is_title
+from proxy.claims.material import attributions
 from proxy.text.inline import READ, tokens
 from proxy.text.scripts import han_count, has_han
 from proxy.text.words import Span
@@ -49,6 +50,9 @@ def rendered(claim: Claim) -> RenderedClaim | None:
     where a quotation or bracket has no other half.
     """
     text, places, whole = _characters(claim.text, claim.plain)
+    for start, end in reversed(attributions(text)):
+        text = text[:start] + text[end:]
+        del places[start:end], whole[start:end]
     if text != claim.plain or claim.row:
         return None
     for match in _PROTECTED.finditer(text):

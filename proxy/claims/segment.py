@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from unicodedata import combining
 
 from proxy.claims.checkable import is_checkable, is_title
+from proxy.claims.material import stated
 from proxy.text.inline import READ, Token, tokens
 from proxy.text.markdown import Block, Span, blocks
 from proxy.text.sentences import sentence_spans
@@ -119,7 +120,7 @@ class _Run:
             end -= 1
         plain = " ".join(self.text[start:end].split())
         checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, kind)
-        return Claim(left, right, self.draft[left:right], plain, checkable, level=level, opens=opens)
+        return Claim(left, right, self.draft[left:right], stated(plain), checkable, level=level, opens=opens)
 
     def place(self, start: int, end: int) -> tuple[int, int, int]:
         """Where in the draft the text `[start:end]` starts, where its claim ends, and its formatting."""
@@ -325,7 +326,7 @@ class _Row:
         self.cells: dict[int, str] = {}
         for column, cell in zip(block.columns, block.lines, strict=True):
             runs = list(_runs(draft, Block(block.kind, (cell,)), markers))
-            text = " ".join(filter(None, (" ".join(run.text.split()) for run in runs)))
+            text = stated(" ".join(filter(None, (" ".join(run.text.split()) for run in runs))))
             self._runs += runs
             if text:
                 self.cells[column] = text

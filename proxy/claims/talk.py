@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from proxy.claims.material import REFERENCE, REFERENCE_ZH, SOURCED, SOURCED_ZH
+
 
 def _any(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives))
@@ -75,6 +77,32 @@ CLAUSE_BREAK = re.compile(r"[,;]| (?:and|but|because|since|which|who) ")
 STATES = re.compile(
     r"\b(?:is|are|was|were|has|have|had|won|wrote|made|led|held|became|began|built|took|[a-z]{3,}ed)\b"
 )
+_TOLD = (
+    r"(?:stated|mentioned|specified|provided|given|discussed|addressed|included|described|listed|indicated"
+    r"|clear|enough|possible)\b"
+)
+_TELL = (
+    r"(?:mention|state|provide|specify|contain|say|discuss|address|give|indicate|include|offer|confirm|answer"
+    r"|explain|describe|list|clarify)\b"
+)
+_DETAIL = r"(?:[\w-]+ ){0,3}?(?:information|mention|indication|details?|answer|data|statement)\b"
+_UNTOLD = (
+    r"(?:\b(?:is|are|was|were|seems?|appears?|remains?)(?:(?: not|n't)(?: [a-z]+ly)? "
+    + _TOLD
+    + r"|(?: [a-z]+ly)?"
+    r" (?:unclear|(?:impossible|difficult|hard) to (?:determine|say|tell|know))\b)"
+    r"|\b(?:cannot|can not|can't|could not|couldn't) be (?:[a-z]+ly )?"
+    r"(?:determined|answered|inferred|confirmed|concluded|verified)\b"
+    rf"|\b(?:no|not enough|insufficient) {_DETAIL})"
+)
+UNSAID = _any(
+    rf"{REFERENCE}(?: [a-z]+ly)? (?:do|does|did)(?: not|n't)(?: [a-z]+ly)? {_TELL}",
+    rf"{REFERENCE}(?: [a-z]+ly)? (?:contain|provide|give|offer|include|ha)[a-z]* no {_DETAIL}",
+    rf"(?:none|neither) of {REFERENCE} [a-z]+",
+    rf"(?:[a-z]+, )?{SOURCED}, [^,;]{{0,80}}?{_UNTOLD}",
+    rf"[^,;]{{0,80}}?{_UNTOLD}[^,;]{{0,120}}? (?:in|from|by|within|based on) (?:any of |one of )?{REFERENCE}",
+)
+"""That the material does not tell something (`The provided documents do not mention it`)."""
 EMPTY_TALK = _any(
     r"(?:hello|hi|hey|greetings|good (?:morning|afternoon|evening)|welcome)"
     r"(?: (?:there|everyone|all|back|again|friend))?[,!.]*$",
@@ -164,6 +192,16 @@ SPEECH_ZH = _any(
     r"(?:如果[^，,]{0,20}[，,])?(?:但是?|不过)?我(?:可以|能够?|要|想)(?:为[您你])?(?:告诉[您你]|确认|肯定|补充|说明)"
     r"(?:的是)?[，,：:]? ?(?!更多|一些|有关|关于|如何|怎[样么])",
 )
+_UNTOLD_ZH = (
+    r"(?:无法|不能|难以|无从|没法)(?:准确|直接|明确|完全)?(?:地)?(?:确定|判断|得知|回答|提供|确认|给出|知道|知晓|推断)"
+    r"|不得而知"
+)
+UNSAID_ZH = _any(
+    rf"{REFERENCE_ZH}[中里]?(?:并|都|均|也|似乎|还){{0,2}}(?:没有?|未能?|并未|无)(?:明确|直接|具体|详细|任何){{0,2}}地?"
+    r"(?:提到|提及|说明|提供|给出|涉及|包含|指出|记载|相关|关于|有关|信息|描述|讨论)"
+    rf"|{SOURCED_ZH}[中里]?[，,]?[^，,。；;]{{0,40}}?(?:{_UNTOLD_ZH})"
+    rf"|[^，,。；;]{{0,40}}?(?:没有|未)在{REFERENCE_ZH}"
+)
 EMPTY_TALK_ZH = _any(
     r"(?:你好|您好|大家好|嗨|早上好|下午好|晚上好|亲爱的)[^，。]{0,6}[，。！!~]*$",
     r"(?:你好|您好)[，,！!]\s*(?:我是|很高兴|请问|有什么)",
@@ -175,7 +213,6 @@ EMPTY_TALK_ZH = _any(
     r"(?:非常|很|十分)?(?:抱歉|对不起|不好意思|遗憾，我)",
     r"(?:但|但是|不过)?我(?:在[^，,]{1,12}[中里]|还)?"
     r"(?:无法|不能|没法|不知道|不清楚|不确定|不太|没有(?:足够|相关|办法|能力|找到))",
-    r"(?:根据|从|基于)[^，,。]{1,20}[，,]?我?(?:暂时|目前|还)?(?:无法|不能)(?:回答|确定|判断|得知|提供|确认)",
     r"(?:如果|若|如|倘若)(?:[你您]?(?:还?有|还?想|还?需要|希望|对)|您还|还).*"
     r"(?:请(?:随时|告诉|联系|让|继续|提)|告诉我|联系我|提问|随时|欢迎|我可以|我会|我很)",
     r"请(?:随时|告诉|提供|问|让我|放心|查看|参考|咨询|联系|告知|稍)",
