@@ -167,7 +167,7 @@ class Claim:
     `cited` are the numbers that the upstream itself cites for the claim. `row`: it is a row of a table; then
     `plain` has the headings too, and `values` each of several values with them (`Paris, People: 2 million`;
     `Paris, Founded: 250 BC`). `level` is its place in the outline of the draft: 1 to `HEADING_LEVELS` for
-    a heading, the largest first; more for text, by the column that its line begins at. `opens`: what stands
+    a heading, the largest first; more for text, by the column of its line or list mark. `opens`: what stands
     deeper, up to the next claim of its level, may be about it (a heading, an item of a list).
     """
 

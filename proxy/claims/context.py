@@ -95,8 +95,6 @@ _MAX_TOPICS = 8
 """Headings and items above a claim that are kept, the nearest ones."""
 _CACHED = 1024
 """Texts whose reading is kept: while a reply streams, its earlier claims are read again with each piece."""
-_ITEM_GAP = 3
-"""Characters between two claims from which on a list mark stands between them (`\\n- `)."""
 
 _WORD = re.compile(r"\w+")
 _NEEDS_CONTEXT = re.compile(
@@ -179,6 +177,11 @@ class _PriorClaims:
     in_list: bool = False
     end: int = 0
 
+    @property
+    def in_item(self) -> bool:
+        """Whether an item of a list is one of the topics."""
+        return any(topic.claim.level > HEADING_LEVELS for topic in self.topics)
+
 
 def contexts(claims: Sequence[Claim], question: str, prior: Iterable[Claim] = ()) -> tuple[Context, ...]:
     """The context that each claim needs to be understood; empty for a claim that stands alone and begins its
@@ -245,8 +248,8 @@ def _is_fragment(text: str) -> bool:
 
 
 def _moved(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
-    """Closes the topics that the claim does not stand under. Tells from the characters between two claims
-    whether a list begins, goes on or ends."""
+    """Closes the topics that the claim does not stand under, and tells whether a list begins, goes on or
+    ends."""
     over = [topic for topic in prior_claims.topics if not _stands_under(claim, topic)]
     if over:
         kept = prior_claims.topics[: prior_claims.topics.index(over[0])]
@@ -254,14 +257,10 @@ def _moved(prior_claims: _PriorClaims, claim: Claim) -> _PriorClaims:
     gap = claim.start - prior_claims.end
     if claim.opens or claim.row or gap > 1:
         prior_claims = replace(prior_claims, opening="")
-    if prior_claims.lead_in and gap >= _ITEM_GAP:
+    if prior_claims.lead_in and (claim.opens or claim.row or prior_claims.in_item):
         return replace(prior_claims, in_list=True)
-    if gap > 1:
-        return replace(
-            prior_claims,
-            in_list=False,
-            lead_in=prior_claims.lead_in if prior_claims.lead_in and not prior_claims.in_list else "",
-        )
+    if gap > 1 and prior_claims.in_list:
+        return replace(prior_claims, in_list=False, lead_in="")
     return prior_claims
 
 
@@ -324,7 +323,7 @@ def _after(prior_claims: _PriorClaims, claim: Claim, question: str) -> _PriorCla
         prior_claims = replace(prior_claims, lead_in="", in_list=False)
     elif prior_claims.in_list:
         return prior_claims
-    elif plain.endswith((":", "：")):
+    elif plain.endswith((":", "：")) and not prior_claims.in_item:
         introduced = needs_context(plain) or han_count(plain) in range(1, 12)
         lead_in = f"{standing} {plain}" if introduced else plain
         prior_claims = replace(prior_claims, lead_in=shortened(lead_in.strip(), _MAX_CONTEXT))

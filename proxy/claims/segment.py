@@ -294,9 +294,12 @@ def _before(draft: str, block: Block) -> str:
 
 
 def _level(draft: str, block: Block, kind: str) -> int:
-    """See `Claim`."""
+    """See `Claim`. At one column, a paragraph is above a numbered item, and that above a bullet."""
     if kind != "heading":
-        return HEADING_LEVELS + 1 + len(_before(draft, block).expandtabs(4))
+        before = _before(draft, block).expandtabs(4)
+        indent = len(before) - len(before.lstrip(" >")) if kind == "item" else len(before)
+        rank = 0 if kind != "item" else 1 if before[indent : indent + 1].isdigit() else 2
+        return HEADING_LEVELS + 1 + 3 * indent + rank
     if block.kind != "heading":
         return HEADING_LEVELS
     return _before(draft, block).count("#") or 1

@@ -268,3 +268,41 @@ def test_a_claim_that_stands_alone_is_searched_alone_too(stands_alone: str) -> N
 def test_a_claim_under_a_heading_is_searched_with_it() -> None:
     claims = segment("## Alden Bridge\n\nThe toll is free.")
     assert queries(claims[-1], contexts(claims, "Which?")[-1]) == ("Which? Alden Bridge: The toll is free.",)
+
+
+def test_an_item_with_a_wider_number_stands_beside_the_others() -> None:
+    found = read("Ten films:\n\n8. Alpha\n9. Beta\n10. Gamma\n    - Made in 1950\n11. Delta", "Which?")
+    assert {plain: it.topic for plain, it in found.items()} == {
+        "Ten films:": "",
+        "Alpha": "Ten films:",
+        "Beta": "Ten films:",
+        "Gamma": "Ten films:",
+        "Made in 1950": "Ten films: Gamma:",
+        "Delta": "Ten films:",
+    }
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "1. **Paris**:\n   - Mayor: Ada\n2. **Lyon**:\n   - River: Saône",
+        "- Paris:\n\n  Mayor: Ada\n- Lyon:\n\n  River: Saône",
+        "1. **Paris**\n- Mayor: Ada\n2. **Lyon**\n- River: Saône",
+        "1. Paris:\n- Mayor: Ada\n\n2. Lyon:\n- River: Saône",
+        "1. **Paris** is big. It has:\n   - Mayor: Ada\n2. **Lyon** is old. It has:\n   - River: Saône",
+    ],
+)
+def test_an_item_introduces_what_stands_below_it_and_no_other_item(draft: str) -> None:
+    found = read(draft, COMPARED)
+    assert found["Mayor: Ada"].topic == "Paris:"
+    assert found["River: Saône"].topic == "Lyon:"
+
+
+@pytest.mark.parametrize("gap", ["\n\n", "  \n\n", "\n \t\n\n\n"])
+def test_white_space_between_paragraphs_makes_no_item_of_a_paragraph(gap: str) -> None:
+    found = read(
+        f"The Su-57 has three variants:{gap}The prototype was built in 2010.{gap}- T-50{gap}It is new."
+    )
+    assert found["The prototype was built in 2010."] == Context()
+    assert found["T-50"].before == "The Su-57 has three variants:"
+    assert found["It is new."].before == "The prototype was built in 2010."
