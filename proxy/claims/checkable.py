@@ -29,6 +29,11 @@ _EMOJI = re.compile(
 _TITLE = re.compile(r"[A-Z][\w']*(?: (?:a|an|the|to|of|for|in|my|you|your)){0,2} [A-Z][a-z]+")
 """Words in title case at the beginning. Speech has its second word in lower case."""
 
+_QUOTED = re.compile(
+    r"\s*(?:\"[^\"]{1,100}\"|“[^“”]{1,100}”|‘[^‘’]{1,100}’|「[^「」]{1,100}」|『[^『』]{1,100}』|《[^《》]{1,100}》)[^\n]*\w"
+)
+"""A quotation at the beginning with words behind it: mostly the title of a work."""
+
 _MAX_TITLE = 60
 _MAX_TITLE_HAN = 12
 _SHORT_TITLE_WORDS = 4
@@ -78,6 +83,8 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
         return False
     if text[-1] in ":：" and is_title(text):
         return False
+    if text[-1] not in ":：" and _QUOTED.match(plain):
+        return True
     # Long sentences are cut to bound the time: their beginning and the last character decide.
     text = text if len(text) <= _MAX_LOOKED_AT else f"{text[:_MAX_LOOKED_AT]}{text[-1]}"
     if han_count(text) * 4 > len(text):

@@ -256,7 +256,7 @@ def _whole_words(raw: str) -> str:
     return raw[:end]
 
 
-_STOPS = ".!?…。！？；｡"
+_STOPS = ".!?…。！？；｡।؟۔"
 _CLOSERS = r"*_~`$)\]>】"
 _LINE_END_OR_STOP = re.compile(rf"[\n{_STOPS}]")
 _CLOSER = re.compile(rf"[\n{_STOPS}{_CLOSERS}]")

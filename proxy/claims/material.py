@@ -18,7 +18,7 @@ _GIVEN = r"(?:provided|given|available|supplied|retrieved|above|following|other|
 _NUMBER = r"[ _-]?#?\d{1,3}"
 _NUMBERED = (
     rf"(?:the )?{_NOUN}{_NUMBER}"
-    rf"(?:(?:, ?and |, ?| ?[&;–-] ?| and )(?:{_NOUN})?(?:{_NUMBER}|\d{{1,3}})){{0,20}}"
+    rf"(?:(?:,? and| ?[,&;–-])(?: ?{_NOUN})?{_NUMBER}){{0,20}}"
 )
 _DESCRIBED = (
     rf"(?:all |any |both |each )?(?:of )?(?:the|these|this|those|your) (?:(?:{_GIVEN} ){{1,3}}{_ANY_NOUN}"
@@ -49,7 +49,7 @@ _NOUN_ZH = r"(?:参考)?(?:文档|资料|文献|材料|来源|上下文|段落|�
 _DIGITS_ZH = r"[\d一二三四五六七八九十]{1,3}"
 _NUMBER_ZH = rf" ?[\[【]?{_DIGITS_ZH}[\]】]?"
 _NUMBERED_ZH = (
-    rf"(?:{_NOUN_ZH}{_NUMBER_ZH}(?: ?[、,，和与及–-] ?(?:{_NOUN_ZH})?{_NUMBER_ZH}){{0,20}}"
+    rf"(?:{_NOUN_ZH}{_NUMBER_ZH}(?: ?[、,，和与及–-](?: ?{_NOUN_ZH})?{_NUMBER_ZH}){{0,20}}"
     rf"|第{_DIGITS_ZH}[篇个份段条]{_NOUN_ZH})"
 )
 _GIVEN_ZH = (

@@ -20,7 +20,7 @@ from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 from proxy.text.scripts import UNSPACED
 
-SPLITTER = "punkt-en-zh-2"
+SPLITTER = "punkt-en-zh-3"
 """Name and version of this splitter, for the manifest of an index.
 
 Passages end where sentences end, and a passage's id depends on its text: change this with any change to the
@@ -31,7 +31,7 @@ LEADING = frozenset(
     """
     adm amb approx assoc attn bros brig bldg capt cf cmdr cmdt col comdr cpl cpt dept det dr drs e.g eg
     eq eqs esp fig figs fr gen gov hon i.e ie insp lieut lt lt.col maj messrs mlle mm mme mmes mr mrs ms
-    msgr mt mx myr n.b nos ofc pl pp pref pres prof pvt reps rev rt sen sens sgt st ste supt viz vol vols
+    msgr mt mx myr n.b nos ofc pl pp pref pres prof pvt rep reps rev rt sen sens sgt st ste supt viz vol vols
     vs
     """.split()
 )
@@ -44,8 +44,8 @@ BEFORE_NUMBER = MONTHS | frozenset("art ca ch chap cl fol no p para pt pts sec s
 
 TRAILING = MONTHS | frozenset(
     """
-    a.d a.k.a a.m abbr al assn ave b.a b.b.a b.c b.c.e b.s b.sc blvd c.e cert co conf cong const corp ct
-    ctr d.c d.d.s d.phil dem dist div e.u ed eds edn encl eng env esq et.al etc ext ft fwd g.b g.m.t ger
+    a.d a.k.a a.m abbr al assn ave b.a b.b.a b.c b.c.e b.s b.sc blvd c.e c.i.a cert co conf cong const corp ct
+    ctr d.c d.d.s d.phil dem dist div e.u ed eds edn encl eng env esq et.al etc ext f.b.i ft fwd g.b g.m.t ger
     h.q hist hr hrs hwy ibid illus inc incl intl j.d jr kan kg km l.a l.l.b l.l.m lb lbs ltd m.a m.b.a
     m.d m.p m.p.h m.s m.sc mfg mich minn misc n.a n.c n.d n.h n.j n.m n.y n.y.c nat natl o.k o.s okla
     orch org oz p.c p.j p.m p.o p.s ph.d phil pkg plc pty prov publ q.v qt r.a.f r.i r.n rd recd rpm s.a
@@ -84,16 +84,27 @@ Vouch links it: `[(1)](url)`."""
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 _WIDE_END = re.compile(
-    rf"[。！？；｡][。！？；｡!?…]*|(?<=[{UNSPACED}])…+[。！？!?]*|[!?](?=[{UNSPACED}])|(?<=[{UNSPACED}])\.(?=[{UNSPACED}])"
+    rf"[。！？；｡।؟۔][。！？；｡।؟۔!?…]*|(?<=[{UNSPACED}])…+[。！？!?]*|[!?](?=[{UNSPACED}])|(?<=[{UNSPACED}])\.(?=[{UNSPACED}])"
 )
 _CLOSERS = "”’」』）】》〉〕］)]}"
+_QUOTED_END = re.compile(r"[!?][\"'”’»)\]]+$")
+_OPENS_NEXT = re.compile(r"\s[«(]")
+_GOES_ON = "，、。；：,"
+"""What follows a quotation that ends in a stop of its own, where its sentence goes on."""
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
+_ABBREVIATED = re.compile(
+    r"(?<![^\W_])[^\W\d_A-Z]\. (?!m)[^\W\d_]\.$"
+    r"|(?<!I )\b(?:[Aa][bm]|[Bb]is|[Dd]e[mnr]|[Ii]m|[Ss]eit|[Vv]om|[Zz]um) \d{1,2}\.$"
+)
+"""What ends no sentence in German: `z. B.`, `am 31.` before a month, `im 19.` before a noun."""
 _CITED_STOP = re.compile(
-    rf"[.!?。！？；…][\"'”’」』）)*_]{{0,4}}(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}"
+    rf"[.!?。！？；।؟۔…][\"'”’」』）)*_]{{0,4}}(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}"
 )
 _WINDOW = 4096
 _SAFE_CUT = re.compile(r"\w,?[ \t\n](?=\w)")
 _TRAILING_CITATIONS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘（「*_]{1,20}$")
+_WORD = re.compile(r"\w{1,40}")
 _INITIAL = re.compile(r"[^\W\d_]\.")
 _LAST_INITIAL = re.compile(r"(?<![^\W_])[^\W\d_]\.$")
 _ENUMERATOR = re.compile(r"[(（]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)）、]{1,2}")
@@ -159,7 +170,8 @@ def _wide_pieces(text: str) -> Iterator[Span]:
     for paragraph_end, next_paragraph in _paragraph_ends(text):
         for match in _WIDE_END.finditer(text, start, paragraph_end):
             end = _past_closers(text, start, match.end(), paragraph_end)
-            if match.start() > start:
+            quoted = end > match.end() and (text[end - 1] == "》" or text[end : end + 1] in _GOES_ON)
+            if match.start() > start and not (quoted and end < paragraph_end):
                 yield start, end
                 start = end
         if start < paragraph_end:
@@ -175,7 +187,7 @@ def _paragraph_ends(text: str) -> Iterator[Span]:
 
 def _past_closers(text: str, start: int, end: int, limit: int) -> int:
     while end < limit:
-        straight = text[end] in "\"'" and text.count(text[end], start, end) % 2 == 1
+        straight = text[end] in "\"'" and text.count(text[end], max(start, end - _WINDOW), end) % 2 == 1
         if not straight and text[end] not in _CLOSERS:
             break
         end += 1
@@ -196,10 +208,18 @@ def _latin_spans(text: str, start: int, end: int) -> Iterator[Span]:
             elif windowed or _belong_together(text, open_span, span):
                 open_span = (open_span[0], span[1])
             else:
-                yield open_span
-                open_span = span
+                last, open_span = _divided(text, open_span, span)
+                yield last
     if open_span is not None:
         yield open_span
+
+
+def _divided(text: str, first: Span, second: Span) -> tuple[Span, Span]:
+    """Two sentences, where what opens the second (`«`, `(`) does not end the first."""
+    opener = first[1] - 1
+    opens = _OPENS_NEXT.fullmatch(text, opener - 1, first[1])
+    rest = _stripped(text, first[0], opener) if opens else None
+    return (rest, (opener, second[1])) if rest else (first, second)
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[Span]:
@@ -234,12 +254,23 @@ def _belong_together(text: str, first: Span, second: Span) -> bool:
         return True
     if tail[-1] in "!?":
         return following.islower()
+    if _QUOTED_END.search(tail):
+        return following.islower() or following == "("
+    if _ABBREVIATED.search(tail):
+        return True
     if _LAST_INITIAL.search(tail) and _INITIAL.match(text, second[0]):
         return True
     match = _LAST_WORD.search(tail.removesuffix("."))
     written = match.group() if match and tail[-1] == "." else ""
     word = written.lower()
+    if _INITIALS.fullmatch(written) and word not in TRAILING:
+        return not (following.isupper() and _first_word(text, second) in STARTERS)
     return written == "v" or word in LEADING or (word in BEFORE_NUMBER and following.isdigit())
+
+
+def _first_word(text: str, span: Span) -> str:
+    match = _WORD.match(text, *span)
+    return match.group().lower() if match else ""
 
 
 def _with_citations(text: str, spans: list[Span]) -> list[Span]:

@@ -192,6 +192,7 @@ I really think it's the best city, and it's lovely.|I think I can help with that
 In my view, the film was rather boring.|Personally, I prefer tea.|My favourite is the second.
 我觉得这本书很美。|我认为应该再读一遍。|在我看来，这座城市很漂亮，也很有趣。|我推荐这本书。|我喜欢它。
 It is.|That was it.|So they are.|它是的。
+"I can help with that."|“我不能帮你。”|以上就是全部步骤，希望对你有所帮助。|以上内容仅供参考。
 """
 CHECKABLE = """
 Paris.|42.|Paris is the capital.|Sure, Paris is the capital.
@@ -216,6 +217,8 @@ The Who.|No.5 Park|It is 5.
 I Will Always Love You was written by Whitney Houston in 1992.|Here Comes the Sun was written by Ringo Starr.
 Let's Encrypt was founded in 1987.|Have a Nice Day is an album by Bon Jovi.|You're Welcome is a song of 2016.
 As an assistant professor in Zurich, Einstein published 300 papers.|As a laboratory assistant, she found it.
+"I Will Always Love You" sold over 20 million copies.|"I Will Survive" – Gloria Gaynor
+“我不能没有你”是一首歌。|《请回答1988》讲述了五个家庭的故事。|以上城市中，北京最大。
 希望工程于1959年发起，帮助了五亿名儿童重返校园。|祝融号火星车于1999年顺利着陆火星。|作为助手，居里夫人于1950年发现了镭。
 """
 
@@ -501,7 +504,7 @@ def test_real_replies_have_claims_to_check() -> None:
     "unit",
     ["[", "[a](", "![", "(", "`", "``a`", "$", "$$ a", "\\[\n", "\\begin{a}\n", "<!--", "<a b ", "*", "_a", "http://(",
      "|\n", "- a\n", "> ", "```\n", "a`b`", "<br>", "“", "。[1]", "a(http://a) ", "If you ",
-     "北京", "[1-3, ", '"[1-3, "', "word"],
+     "北京", "Passages 1, 2, ", "the passages in ", "文档1、2，", "根据提供的资料", "[1-3, ", '"[1-3, "', "word"],
 )  # fmt: skip
 def test_segmenting_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (200_000 // len(unit))  # in quadratic time it would not, before pytest's time-out

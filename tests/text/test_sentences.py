@@ -27,6 +27,15 @@ CASES = [
     ["He fought in World War I.", "After that he left.", "She read Henry V.", "The play is long."],
     ["Charles X.", "In 1830 he fell.", "It is vitamin C.", "It helps.", "He is 2 m.", "She is 1.9 m tall."],
     ["Henry V. Smith and J. R. Smith met.", "George W. Bush won.", "S. I. Hayakawa wrote.", "He did."],
+    [
+        'The answer to "Is it big?" is yes.',
+        '"Airplane!" (1980) stars him.',
+        'He asked "why?"',
+        "Then he left.",
+    ],
+    ["J.R.R. Tolkien and H.G. Wells wrote.", "Rep. Issa asked A.R. Rahman.", "It was by E.E. and others."],
+    ["It was signed J.R.R.", "He left the F.B.I.", "She left at 5 p.m.", "They went to the U.S.", "The end."],
+    ["He turned 31.", "March came.", "I am 31.", "March is my month.", "It costs 5 a.", "The rest is free."],
     ["Roe v. Wade and Bivens v. Six Unknown Agents are cases.", "P. J. Brackston and ''H. G. Wells wrote."],
 ]
 CHINESE = [
@@ -39,8 +48,26 @@ CHINESE = [
         ["他说：「走吧。」", "（见下文。）", "事实[1]。", "另一个。[2]", "再一个"],
     ),
     ('真的吗？！是的……他走了。"你好"是问候。', ["真的吗？！", "是的……", "他走了。", '"你好"是问候。']),
+    (
+        "他问：“你是谁？”，她走了。《从何着手？》、《你的名字。》是书。",
+        ["他问：“你是谁？”，她走了。", "《从何着手？》、《你的名字。》是书。"],
+    ),
+    ("他说“好。”。她走了。他答：“不！”她笑了。", ["他说“好。”。", "她走了。", "他答：“不！”", "她笑了。"]),
     ("我用 Python 3.5。It works. 你好!我是AI", ["我用 Python 3.5。", "It works.", "你好!", "我是AI"]),
 ]
+
+
+OTHERS = [
+    ["Er starb am 31. März 1889 in Wien.", "Im 19. Jahrhundert, z. B. hier, d. h. Rom."],
+    ["Il dit bonjour.", "« Oui. »", "« Non », dit-il."],
+    ["यह है।", "वह है।"],
+    ["هل هذا؟", "نعم۔"],
+]
+
+
+@pytest.mark.parametrize("expected", OTHERS)
+def test_other_languages_are_split(expected: list[str]) -> None:
+    assert sentences(" ".join(expected)) == expected
 
 
 @pytest.mark.parametrize("expected", CASES)
@@ -88,7 +115,25 @@ def test_two_megabytes_on_one_line_are_split() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["!", ". ", "a.)", "。", ".[1]", "\n", '。"', "...", "1. ", '?"', "【1】", ".' ", "!？", "…"]
+    "unit",
+    [
+        "!",
+        ". ",
+        "a.)",
+        "。",
+        ".[1]",
+        "\n",
+        '。"',
+        "...",
+        "1. ",
+        '?"',
+        "【1】",
+        ".' ",
+        "!？",
+        "…",
+        '。"，',
+        "？》、",
+    ],
 )
 def test_splitting_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
