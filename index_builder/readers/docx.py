@@ -11,10 +11,12 @@ import docx
 from docx.document import Document as WordDocument
 from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.opc.exceptions import OpcError
+from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
 from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
+from lxml.etree import iterwalk
 
 from index_builder import raised
 from index_builder.documents import MAX_BYTES, Block, Document, assemble
@@ -36,16 +38,28 @@ _RAISED = "//w:r[w:rPr/w:vertAlign/@w:val='superscript']"
 _LOWERED = "//w:r[w:rPr/w:vertAlign/@w:val='subscript']"
 _MERGED_WITH_NOTHING = "//w:tbl/w:tr[1]/w:tc/w:tcPr/w:vMerge[not(@w:val='restart')]"
 """Marks of cells that go on those above them, in a first row."""
+_NOTES = {
+    RELATIONSHIP_TYPE.ENDNOTES: qn("w:endnoteReference"),
+    RELATIONSHIP_TYPE.FOOTNOTES: qn("w:footnoteReference"),
+}
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_MATHS = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_EQUATION_MARKS = {
+    **raised.MARKS,
+    "den": (raised.FRACTION_BAR, ""),
+    "f": (raised.FRACTION, raised.FRACTION_END),
+}
 _MOST_COLUMNS = 63
 """Of a table in Word. python-docx makes as many cells as a cell says it spans."""
-_WRAPPERS = ("ins", "moveTo", "sdt", "sdtContent", "smartTag", "customXml", "fldSimple")
+_WRAPPERS = ("bdo", "dir", "ins", "moveTo", "sdt", "sdtContent", "smartTag", "customXml", "fldSimple")
 """Elements around paragraphs, rows, cells and runs which python-docx does not look into."""
 
 
 def read_docx(path: Path, id_: str) -> Iterator[Document]:
     """Paragraphs and tables in their order; headings are the sections. The row of a table is a line.
 
-    The text is as if all changes were accepted. A table that holds tables arranges the page: its cells are
+    The text is as if all changes were accepted. Notes and text boxes follow the paragraph or table that they
+    belong to. A table that holds tables arranges the page: its cells are
     read one after the other. The title is the document's property, else its paragraph of style `Title`, else
     the file's name.
 
@@ -63,6 +77,7 @@ def read_docx(path: Path, id_: str) -> Iterator[Document]:
         word = docx.Document(str(path))
     except (zipfile.BadZipFile, OpcError, KeyError, ValueError) as error:
         raise SourceError(f"not a Word document (.docx), or damaged: {error}") from error
+    _move_asides(word)
     _unwrap(word.element.body)
     titles = (raised.plain(item.text) for item in word.paragraphs if _style(item) == "title")
     title = _property_title(word) or next(titles, "") or path.stem
@@ -77,10 +92,54 @@ def _property_title(word: WordDocument) -> str:
     return (word.core_properties.title or "").strip()
 
 
-def _unwrap(body: BaseOxmlElement) -> None:
-    """Takes out what is not to be read, and puts the content of wrappers in their place."""
+def _move_asides(word: WordDocument) -> None:
+    """Puts notes and text boxes behind the paragraph or table that they belong to, and text for equations.
+
+    What is not to be read is taken out first, with the notes that it has, and then out of the others.
+    """
+    body = word.element.body
+    notes: dict[tuple[str, str | None], BaseOxmlElement] = {}
+    for relation in word.part.rels.values():
+        if relation.reltype in _NOTES and not relation.is_external:
+            blob = relation.target_part.blob
+            for note in parse_xml(blob) if len(blob) <= MAX_BYTES else ():
+                notes[_NOTES[relation.reltype], note.get(qn("w:id"))] = note
+    _leave_out(body)
+    for element in list(body.iter(_FALLBACK)):  # it holds again what the choice before it holds
+        if element.getprevious() is not None:
+            element.getparent().remove(element)
+    for element in reversed(body.xpath("//w:txbxContent | //w:footnoteReference | //w:endnoteReference")):
+        aside = notes.pop((element.tag, element.get(qn("w:id"))), None)
+        aside = element if element.tag == qn("w:txbxContent") else aside
+        tables, paragraphs = (list(element.iterancestors(qn(name))) for name in ("w:tbl", "w:p"))
+        for block in reversed(aside if aside is not None and paragraphs else ()):
+            (tables[-1] if tables else paragraphs[0]).addnext(block)
+    _leave_out(body)
+    for element in body.xpath("//m:oMath"):
+        run = OxmlElement("w:r")
+        run.text = _equation(element)
+        element.addprevious(run)
+        element.getparent().remove(element)
+
+
+def _leave_out(body: BaseOxmlElement) -> None:
     for element in body.xpath(_LEFT_OUT):
         element.getparent().remove(element)
+
+
+def _equation(element: BaseOxmlElement) -> str:
+    parts: list[str] = []
+    for event, part in iterwalk(element, events=("start", "end")):
+        name = part.tag.rpartition("}")[2] if part.tag.startswith(_MATHS) else ""
+        if name == "t" and event == "start":
+            parts.append(part.text or "")
+        elif name in _EQUATION_MARKS:
+            parts.append(_EQUATION_MARKS[name][event == "end"])
+    return "".join(parts)
+
+
+def _unwrap(body: BaseOxmlElement) -> None:
+    """Marks what is raised or lowered, and puts the content of wrappers in their place."""
     for runs, marks in ((_RAISED, raised.MARKS["sup"]), (_LOWERED, raised.MARKS["sub"])):
         for run in body.xpath(runs):
             if texts := run.findall(qn("w:t")):

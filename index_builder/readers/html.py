@@ -63,11 +63,16 @@ _SPACE = re.compile(r"[^\S\xa0]+|\xa0")
 _AROUND_BREAK = re.compile(r" ?\r ?")  # `<br>`; of all other line ends only those of `<pre>` are left
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 
+_XML_DECLARED = re.compile(rb"\s{0,9}<\?xml\s[^<>]{0,99}?encoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})")
 _MEANT = {
     "ascii": "cp1252",
-    "iso8859-1": "cp1252",
+    "big5": "big5hkscs",
+    "euc_kr": "cp949",
     "gb2312": "gb18030",
     "gbk": "gb18030",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "shift_jis": "cp932",
     "utf-16": "utf-8",
     "utf-16-le": "utf-8",
     "utf-16-be": "utf-8",
@@ -106,15 +111,18 @@ def html_blocks(html: str) -> Iterator[Block]:
 
 
 def _decoded(data: bytes) -> str:
-    """By the byte order mark, else as the page declares, else as `decode` finds out."""
-    declared = _DECLARED.search(data[:2048])
+    """By the byte order mark, else as the page declares if nine in ten characters are valid then, else as
+    `decode` finds out."""
+    declared = _XML_DECLARED.match(data) or _DECLARED.search(data[:2048])
     if declared is None or marked_encoding(data):
         return decode(data)
     try:
-        name = codecs.lookup(declared.group(1).decode("ascii")).name
-        return data.decode(_MEANT.get(name, name))
-    except (LookupError, ValueError):  # the page declares a wrong encoding
+        name = codecs.lookup(declared.group(1).decode("ascii").lower().removeprefix("x-")).name
+        text = data.decode(_MEANT.get(name, name), errors="replace")
+    except (LookupError, ValueError):  # the page declares what is no encoding
         return decode(data)
+    beyond_ascii = len(text) - len(text.encode("ascii", errors="ignore"))
+    return text if text.count("\ufffd") * 10 <= beyond_ascii else decode(data)
 
 
 def _parsed(html: str) -> LexborHTMLParser:

@@ -21,11 +21,20 @@ _HIGH = re.compile(rb"[\x80-\xff]+")
 _GB2312_PAIR = re.compile(rb"[\xa1-\xf7][\xa1-\xfe]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _BLOCK = 1 << 20
+_TITLE = re.compile(
+    r"\s{0,99}(?![-*#=_>|•])(\S(?:[^\n]{0,78}[^\s.!?:;,。！？：；，、])?)[ \t]{0,9}\n[ \t]{0,99}\n\s*\S"
+)
 
 
 def read_text(path: Path, id_: str) -> Iterator[Document]:
-    """The file as it is, in any encoding that `encoding_of` knows. Its name is its title."""
-    yield Document(id_, path.stem, decode(read_bytes(path)))
+    """The file as it is, in any encoding that `encoding_of` knows.
+
+    The title is the first line, if it is short, doesn't end with a stop, and a blank line follows; else the
+    file's name. The line stays in the text.
+    """
+    text = decode(read_bytes(path))
+    title = _TITLE.match(text)
+    yield Document(id_, title[1] if title else path.stem, text)
 
 
 def read_bytes(path: Path) -> bytes:

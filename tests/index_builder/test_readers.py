@@ -78,6 +78,25 @@ def test_text_in_the_usual_encodings(tmp_path: Path, text: str, data: bytes) -> 
     assert read_one(save(tmp_path / "name.txt", data)) == Document("name.txt", "name", text)
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("\nRefund policy \n\nNone.", "Refund policy"),
+        ("退款政策\n \n不退。", "退款政策"),
+        ("No refunds.\n\nNone.", "file"),
+        ("Dear all,\n\nNo refunds.", "file"),
+        ("Refunds are\nnot paid.\n\nNever.", "file"),
+        ("- refunds\n\n- returns", "file"),
+        ("Refund policy\n\n", "file"),
+        ("x" * 81 + "\n\nNone.", "file"),
+    ],
+)
+def test_the_title_of_a_text_is_its_first_line_if_that_looks_like_one(
+    tmp_path: Path, text: str, title: str
+) -> None:
+    assert read_one(save(tmp_path / "file.txt", text)) == Document("file.txt", title, text)
+
+
 def test_a_few_invalid_bytes_do_not_spoil_a_utf_8_text(tmp_path: Path) -> None:
     data = ("中文文本" * 20).encode() + b"\xff\xfe" + "结束".encode()
     assert read_one(save(tmp_path / "a.txt", data)).text == "中文文本" * 20 + "\ufffd\ufffd结束"
@@ -223,6 +242,11 @@ def test_a_page_is_read_without_its_furniture(tmp_path: Path) -> None:
         ("us-ascii", "cp1252", "“Tin” costs 5 €"),
         ("utf-16", "utf-8", "“Tin” costs 5 €"),
         ("gb2312", "gb18030", "朱镕基"),
+        ("shift_jis", "cp932", "新製品①は㈱山田製作所"),
+        ("x-sjis", "cp932", "新製品①は㈱山田製作所"),
+        ("ks_c_5601-1987", "cp949", "서울역 똠방각하 펲시콜라"),
+        ("big5", "big5hkscs", "台北一零一大樓"),
+        ("iso-8859-9", "cp1254", "İstanbul’da 5 €"),
         ("iso-8859-1", "utf-8-sig", "“Tin” costs 5 €"),
         ("utf-8", "utf-16", "café"),
     ],
@@ -230,6 +254,15 @@ def test_a_page_is_read_without_its_furniture(tmp_path: Path) -> None:
 def test_a_page_says_its_encoding(tmp_path: Path, charset: str, encoding: str, text: str) -> None:
     html = f'<meta charset="{charset}"><p>{text}</p>'.encode(encoding)
     assert read_one(save(tmp_path / "page.htm", html)) == Document("page.htm", "page", text)
+
+
+def test_a_page_of_xml_says_its_encoding_and_a_few_bad_bytes_do_not_spoil_it(tmp_path: Path) -> None:
+    html = "<?xml version='1.0' encoding='windows-1251'?><p>Привет".encode("cp1251")
+    assert read_one(save(tmp_path / "a.html", html)).text == "Привет"
+    html = '<meta charset="euc-kr"><p>서울역은 문을 열었습니다'.encode("euc-kr") + b"\xff."
+    assert read_one(save(tmp_path / "b.html", html)).text == "서울역은 문을 열었습니다\ufffd."
+    html = '<meta charset="gbk"><p>Größe über café'.encode("cp1252")
+    assert "Größe" in read_one(save(tmp_path / "c.html", html.replace(b"gbk", b"utf-8"))).text
 
 
 def test_a_button_is_read_where_it_names_what_it_opens(tmp_path: Path) -> None:

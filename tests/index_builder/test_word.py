@@ -8,6 +8,10 @@ from pathlib import Path
 
 import docx
 import pytest
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsmap
 
 from tests.index_builder.test_readers import read_one
 
@@ -46,6 +50,16 @@ SUPERSCRIPT = "<w:vertAlign w:val='superscript'/>"
 NOT_STRUCK = "<w:strike w:val='0'/>"
 SUBSCRIPT = "<w:vertAlign w:val='subscript'/>"
 HUGE_SPAN = "<w:tcPr><w:gridSpan w:val='1000000000'/></w:tcPr>"
+EQUATION = (
+    "<m:oMath xmlns:m='http://schemas.openxmlformats.org/officeDocument/2006/math'><m:r><m:t>E=</m:t></m:r>"
+    "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:sSup><m:e><m:r><m:t>(a+b)</m:t></m:r></m:e>"
+    "<m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:den></m:f></m:oMath>"
+)
+BOXED = f"<w:pict><w:txbxContent>{paragraph('Boxed.')}</w:txbxContent></w:pict>"
+BOX = (
+    "<w:r><mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'>"
+    f"<mc:Choice>{BOXED}</mc:Choice><mc:Fallback>{BOXED}</mc:Fallback></mc:AlternateContent></w:r>"
+)
 DELETED = "<w:trPr><w:del/></w:trPr>"
 MERGED = "<w:tcPr><w:vMerge {}/></w:tcPr>"
 PROMPT = "<w:sdtPr><w:showingPlcHdr/></w:sdtPr>"
@@ -89,14 +103,44 @@ TIN = table(
             "60 euros",
         ),
         (table(row(HUGE_SPAN + paragraph("5"), paragraph("x"))), "5 | x"),
+        (f"<w:p>{run('It ')}<w:bdo>{run('is')}</w:bdo><w:dir>{run(' so')}</w:dir></w:p>", "It is so"),
+        (f"<w:p>{run('It is ')}{EQUATION}{run(' m')}</w:p>", "It is E=1/((a+b)²) m"),
+        (f"<w:p>{run('It')}{BOX}{run(' is')}</w:p>{paragraph('so')}", "It is\n\nBoxed.\n\nso"),
         (TIN, "bronze | 12 %\npewter | 90 %"),
         (table(row(paragraph("Around.") + TIN)), "Around.\n\nbronze | 12 %\npewter | 90 %"),
     ],
     ids=(
-        "inserted deleted moved control block tag field prompt contents raised cell struck hidden span rows "
-        "tables"
+        "inserted deleted moved control block tag field prompt contents raised cell struck hidden span "
+        "direction equation box rows tables"
     ).split(),
 )
 def test_a_word_document_is_read_as_it_is_shown(tmp_path: Path, body: str, text: str) -> None:
     document = read_one(word_file(tmp_path / "report.docx", body))
     assert (document.title, document.text) == ("report", text)
+
+
+def test_notes_follow_the_paragraph_or_table_that_they_belong_to(tmp_path: Path) -> None:
+    word, reference = docx.Document(), "<w:r><w:{}Reference w:id='{}'/></w:r>"
+    for kind in ("footnote", "endnote"):
+        notes = "".join(
+            f"<w:{kind} w:id='{number}'>{paragraph(f'{kind.title()} {number}.')}</w:{kind}>"
+            for number in (0, 1, 2)
+        )
+        name, content_type = PackURI(f"/word/{kind}s.xml"), "application/xml"
+        root = f"<w:{kind}s xmlns:w='{nsmap['w']}'>{notes}</w:{kind}s>"
+        part = Part(name, content_type, root.encode(), word.part.package)
+        word.part.relate_to(part, f"{nsmap['r']}/{kind}s")
+    one, two = (
+        parse_xml(f"<w:p xmlns:w='{nsmap['w']}'>{run(name)}{''.join(references)}</w:p>")
+        for name, references in (
+            ("One", [reference.format("footnote", 1), reference.format("endnote", 2)]),
+            ("Two", [f"<w:del>{reference.format('footnote', 0)}</w:del>", reference.format("footnote", 2)]),
+        )
+    )
+    word.element.body.insert(0, one)
+    table = word.add_table(rows=1, cols=2)
+    table.cell(0, 0)._tc.append(two)
+    table.cell(0, 1).text = "x"
+    word.save(str(tmp_path / "a.docx"))
+    text = read_one(tmp_path / "a.docx").text
+    assert text == "One\n\nFootnote 1.\n\nEndnote 2.\n\nTwo | x\n\nFootnote 2."
