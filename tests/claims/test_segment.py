@@ -504,7 +504,8 @@ def test_real_replies_have_claims_to_check() -> None:
     "unit",
     ["[", "[a](", "![", "(", "`", "``a`", "$", "$$ a", "\\[\n", "\\begin{a}\n", "<!--", "<a b ", "*", "_a", "http://(",
      "|\n", "- a\n", "> ", "```\n", "a`b`", "<br>", "“", "。[1]", "a(http://a) ", "If you ",
-     "北京", "Passages 1, 2, ", "the passages in ", "文档1、2，", "根据提供的资料", "[1-3, ", '"[1-3, "', "word"],
+     "北京", "Passages 1, 2, ", "the passages in ", "文档1、2，", "根据提供的资料", "[1-3, ", '"[1-3, "',
+     "word"],
 )  # fmt: skip
 def test_segmenting_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (200_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
