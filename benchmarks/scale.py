@@ -34,7 +34,7 @@ import numpy as np
 from proxy.errors import VouchError
 from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.generation import Generation, new_generation
-from proxy.retrieval.index_files import FORMAT, ArrayWriter, Manifest, map_array
+from proxy.retrieval.index_files import ANALYZER, FORMAT, ArrayWriter, Manifest, map_array
 from proxy.retrieval.vector_index import ExactScan, recall_of, write_vector_index
 from proxy.retrieval.vector_table import VECTOR, VECTORS, HeldVectors
 from proxy.text.sentences import SPLITTER
@@ -168,6 +168,7 @@ def _manifest(generation: Generation, vectors: Vectors, dense: Any) -> Manifest:
         tokens=0,
         files=generation.seal(),
         dense=dense,
+        analyzer=ANALYZER,
     )
 
 

@@ -38,7 +38,7 @@ from proxy.errors import VouchError
 from proxy.retrieval import Corpus, open_corpus, search_thread
 from proxy.retrieval.corpus import ENCODED, CachedRetriever, RankingRetriever
 from proxy.retrieval.generation import new_generation
-from proxy.retrieval.index_files import FORMAT, ArrayWriter, Manifest, open_index
+from proxy.retrieval.index_files import ANALYZER, FORMAT, ArrayWriter, Manifest, open_index
 from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
 from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking
 from proxy.retrieval.vector_index import kind_for, write_vector_index
@@ -114,6 +114,7 @@ def make_index(out: Path, size: int, synthetic: Synthetic, sentences: Sequence[s
                 tokens=0,
                 files=generation.seal(),
                 dense=dense,
+                analyzer=ANALYZER,
             )
         )
 

@@ -41,7 +41,17 @@ from proxy.protocols import Encoder
 from proxy.retrieval.chunks import WindowedEncoder, chunk, count_tokens, passage_tokens
 from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.generation import Generation, new_generation
-from proxy.retrieval.index_files import EXACT, FORMAT, PARTED, DataFile, DenseIndex, Index, Manifest, Part
+from proxy.retrieval.index_files import (
+    ANALYZER,
+    EXACT,
+    FORMAT,
+    PARTED,
+    DataFile,
+    DenseIndex,
+    Index,
+    Manifest,
+    Part,
+)
 from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
 from proxy.retrieval.vector_index import cut_for, kind_for, write_vector_index
 from proxy.retrieval.vector_table import VECTOR, VECTORS, StoredVectors
@@ -263,6 +273,7 @@ def _manifest(
         dense=first.dense if first else written.dense,
         sources=state,
         parts=kept_parts(left.parts) + added if first else (),
+        analyzer=ANALYZER,
     )
 
 

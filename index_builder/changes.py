@@ -15,7 +15,7 @@ from proxy import __version__
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
 from proxy.retrieval.corpus import ENCODED
-from proxy.retrieval.index_files import MANIFEST, Index, open_index
+from proxy.retrieval.index_files import ANALYZER, MANIFEST, Index, open_index
 from proxy.retrieval.vector_index import cut_for, kind_for
 from proxy.text.sentences import SPLITTER
 from proxy.types import DenseChoice
@@ -128,6 +128,7 @@ def made_alike(
     return (
         (made.encoder, made.dimension, made.encoded) == (encoder.name, encoder.dimension, ENCODED)
         and (made.splitter, made.words, made.max_tokens) == (SPLITTER, words, max_tokens)
+        and made.analyzer == ANALYZER
         and (made.dense.kind, made.dense.dimensions) == (kind, cut_for(kind, dimensions, encoder.dimension))
     )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proxy.errors import SourceError
-from proxy.types import Document
+from proxy.types import MAX_SECTION, Document
 
 __all__ = ["MAX_BYTES", "MAX_CHARACTERS", "Block", "BrokenDocument", "Document", "Reader", "assemble"]
 
@@ -49,8 +49,9 @@ class Block:
 
 def assemble(id_: str, title: str, url: str, blocks: Iterable[Block]) -> Document:
     """One document: a blank line between paragraphs, a line end between lines. Headings are not in the text
-    but become `sections`. One with neither text nor a heading of a lower level under it becomes a line of
-    text, unless it is the title.
+    but become `sections`, each below those of higher levels (`Holidays > Germany`), but for the title. One
+    with neither text nor a heading of a lower level under it becomes a line of text, unless it is the title;
+    so does one of more than `MAX_SECTION` characters.
 
     Raises:
         SourceError: the text is longer than `MAX_CHARACTERS`. `blocks` is read no further then.
@@ -58,25 +59,45 @@ def assemble(id_: str, title: str, url: str, blocks: Iterable[Block]) -> Documen
     parts: list[str] = []
     sections: list[tuple[int, str]] = []
     length, after_line = 0, False
-    heading: str | None = None
-    for block in _without_empty_headings(blocks, title):
+    headings: list[Block] = []
+    headed = False
+    for block in _without_empty_headings(map(_as_text_if_long, blocks), title):
         text = block.text.strip()
         if block.heading:
-            heading = text
+            while headings and not 0 < headings[-1].level < block.level:
+                headings.pop()
+            headings.append(block)
+            headed = True
         if block.heading or not text:
             continue
         if parts:
-            parts.append("\n" if block.line and after_line and heading is None else "\n\n")
+            parts.append("\n" if block.line and after_line and not headed else "\n\n")
             length += len(parts[-1])
-        if heading is not None:
-            sections.append((length, heading))
-            heading = None
+        if headed:
+            sections.append((length, _section(headings, title)))
+            headed = False
         parts.append(text)
         length += len(text)
         after_line = block.line
         if length > MAX_CHARACTERS:
             raise SourceError(f"holds more than {MAX_CHARACTERS:,} characters of text")
     return Document(id_, title, "".join(parts), url, tuple(sections))
+
+
+def _as_text_if_long(block: Block) -> Block:
+    return replace(block, heading=False, line=True) if len(block.text) > MAX_SECTION else block
+
+
+def _section(headings: Sequence[Block], title: str) -> str:
+    """The headings, the highest first; of those above the last only as many as fit, from below."""
+    shown = [" ".join(block.text.split()) for block in headings]
+    path = shown[-1]
+    for above in reversed(shown[:-1]):
+        if len(f"{above} > {path}") > MAX_SECTION:
+            break
+        if above and above != " ".join(title.split()):
+            path = f"{above} > {path}"
+    return path
 
 
 def _without_empty_headings(blocks: Iterable[Block], title: str) -> Iterator[Block]:

@@ -123,10 +123,7 @@ def _blocks(passages: Iterable[Passage], vocabulary: dict[str, int], lengths: ar
         numbers = array("i")
         for passage in block:
             before = len(numbers)
-            numbers.extend(
-                vocabulary.setdefault(word, len(vocabulary))
-                for word in tokens(f"{passage.title} {passage.text}")
-            )
+            numbers.extend(vocabulary.setdefault(word, len(vocabulary)) for word in tokens(passage.searched))
             lengths.append(len(numbers) - before)
         places = np.repeat(np.arange(len(block), dtype=np.int64), lengths[first:])
         keys, counts = np.unique(

@@ -5,6 +5,7 @@ All offsets are Unicode code points, end exclusive; all scores are floats in [0,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -226,6 +227,12 @@ class Document:
     number: int | None = None
 
 
+MAX_SECTION = 200
+"""Characters that the headings of a section have at most: what is longer is a text."""
+
+_PLACE = re.compile(r"(?:.*, )?(?:page|row|line|entry) \d+")
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """About 100 words of one document of the corpus: what is indexed, retrieved and cited.
@@ -243,6 +250,20 @@ class Passage:
     start: int
     end: int
 
+    @property
+    def heading(self) -> str:
+        """What the text stands under, as its document shows it: the title, and in a second line the headings
+        of its section. `page 2` or `row 3` is a place in a file, and heads nothing."""
+        section = " ".join(self.section[-MAX_SECTION:].split())
+        if not section or _PLACE.fullmatch(section) or section == self.title.strip():
+            return self.title
+        return f"{self.title}\n{section}"
+
+    @property
+    def searched(self) -> str:
+        """What is searched by its words. Title and headings name what a text calls "it"."""
+        return f"{self.heading} {self.text}"
+
 
 PAGE_BREAK = "\n\f\n"
 """Separates passages that are read as one text."""
@@ -250,15 +271,19 @@ PAGE_BREAK = "\n\f\n"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A passage's text and its title, which may be empty."""
+    """A passage's text and its heading: its title, which may be empty, and in a second line its section."""
 
     text: str
     title: str = ""
 
+    def headings(self) -> tuple[str, ...]:
+        """The lines of the heading, without those that the text begins with."""
+        lines = (line.strip() for line in self.title.splitlines())
+        return tuple(line for line in lines if not self.text.lstrip().startswith(line))
+
     def titled(self) -> str:
-        """The title, then the text; the text alone where it begins with the title."""
-        title = self.title.strip()
-        return self.text if self.text.lstrip().startswith(title) else f"{title}\n{self.text}"
+        """The headings, then the text."""
+        return "\n".join((*self.headings(), self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +292,8 @@ class Pair:
 
     `claim` is plain text. `context` is the text that a claim needs to be understood (the sentence before,
     say), empty for a claim that stands alone. `question` is the user's. `evidence` is the text of one
-    passage, `title` its title. `others` are further passages that are to support the claim together with it.
-    `topic`: see `Context`.
+    passage, `title` its heading (see `Page`). `others` are further passages that are to support the claim
+    together with it. `topic`: see `Context`.
     """
 
     claim: str
@@ -284,7 +309,7 @@ class Pair:
         cls, claim: Claim, evidence: Sequence[Evidence], context: Context = NO_CONTEXT, question: str = ""
     ) -> Pair:
         """A claim with one passage, or with several that are to support it together (CEG, section 3.3)."""
-        first, *others = (Page(item.passage.text, item.passage.title) for item in evidence)
+        first, *others = (Page(item.passage.text, item.passage.heading) for item in evidence)
         return cls(
             claim.plain, first.text, context.before, question, first.title, tuple(others), context.topic
         )

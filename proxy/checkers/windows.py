@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
 
-from proxy.types import Judgement, Pair, Verdict
+from proxy.types import Judgement, Page, Pair, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +65,9 @@ def nearest(windows: Mapping[int, Sequence[int]], claim: Sequence[int], most: in
 
 
 def leading_title(pair: Pair) -> str:
-    """The title to put before the evidence; empty if the evidence begins with it."""
-    title = pair.title.strip()[:_MAX_TITLE_CHARS]
-    return "" if pair.evidence.lstrip().startswith(title) else title
+    """The headings to put before the evidence; empty if the evidence begins with them."""
+    page = Page(pair.evidence, "\n".join(line.strip()[:_MAX_TITLE_CHARS] for line in pair.title.splitlines()))
+    return "\n".join(page.headings())
 
 
 AnyWindow = TypeVar("AnyWindow", bound=Window)

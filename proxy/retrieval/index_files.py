@@ -34,6 +34,10 @@ FORMAT = 2
 PARTED = 3
 """The format of an index that has been updated: its passages are in parts, and some of them are removed."""
 
+ANALYZER = "words-2"
+"""Version of `lexical.tokens` and of what it is given of a passage. Change it with any change to these: the
+next build makes an index of another version anew."""
+
 MANIFEST = "manifest.json"
 EncodedText = Literal["text", "title+text"]
 
@@ -120,6 +124,7 @@ class Manifest(Made):
 
     `parts` are those of an index that has been updated, the largest first; then `files` are only those that
     all parts share, `passages` are those that are not removed, and `dense` is that of the first part.
+    `analyzer` (see `ANALYZER`) decides what the words of a passage are; older versions did not put it down.
     """
 
     format: int
@@ -128,6 +133,7 @@ class Manifest(Made):
     dense: DenseIndex = EXACT
     sources: str = ""
     parts: tuple[Part, ...] = ()
+    analyzer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +198,7 @@ def open_index(path: Path | str) -> Index:
             if read_manifest(path).generation == manifest.generation:
                 raise
         else:
-            _warn_of_another_splitter(path, manifest)
+            _warn_of_an_older_index(path, manifest)
             return Index(path, manifest)
     raise BrokenIndexError(f"The index at {path} is being replaced all the time. Try again.")
 
@@ -202,7 +208,13 @@ def folders_of(manifest: Manifest) -> list[Manifest | Part]:
     return [manifest, *manifest.parts]
 
 
-def _warn_of_another_splitter(path: Path, manifest: Manifest) -> None:
+def _warn_of_an_older_index(path: Path, manifest: Manifest) -> None:
+    if manifest.analyzer != ANALYZER:
+        log.warning(
+            "The index at %s was made by a version of Vouch that read the words of passages otherwise. It "
+            "can be searched as it is; rebuilt, more is found by words.",
+            path,
+        )
     if manifest.splitter != SPLITTER:
         log.warning(
             "The index at %s was made with the sentence splitter %s, and this version of Vouch has %s. It "

@@ -92,4 +92,6 @@ def test_the_windows_with_the_claims_rarest_words_are_kept_in_their_order() -> N
 def test_a_title_that_the_evidence_begins_with_is_not_said_twice() -> None:
     assert leading_title(Pair("c", "  Paris. Paris is old.", title="Paris")) == ""
     assert leading_title(Pair("c", "It is old.", title=" Paris ")) == "Paris"
+    assert leading_title(Pair("c", "It is old.", title="Paris\nHistory")) == "Paris\nHistory"
+    assert leading_title(Pair("c", "Paris is old.", title="Paris\nHistory")) == "History"
     assert leading_title(Pair("c", "It is old.", title=" ")) == ""

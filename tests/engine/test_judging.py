@@ -137,6 +137,24 @@ def test_joined_evidence_holds_every_passage() -> None:
 
 
 @pytest.mark.parametrize(
+    ("section", "shown"),
+    [
+        ("Holidays > France", "Title a\nHolidays > France"),
+        ("Title a", "Title a"),
+        ("", "Title a"),
+        ("page 12", "Title a"),
+        ("row 3", "Title a"),
+        ("leave.csv, row 3", "Title a"),
+    ],
+)
+def test_evidence_stands_under_the_headings_of_its_section_but_under_no_place(
+    section: str, shown: str
+) -> None:
+    passage = replace(evidence("a").passage, section=section)
+    assert Pair.of(CLAIM, [replace(evidence("a"), passage=passage)]).title == shown
+
+
+@pytest.mark.parametrize(
     ("attempts", "best"),
     [
         ([attempt(S, U), attempt(S, S)], 1),

@@ -208,7 +208,7 @@ def test_a_page_is_read_without_its_furniture(tmp_path: Path) -> None:
     assert (document.title, document.url) == ("Tin & lead", "https://example.org/tin")
     assert sections(document) == {
         "Tin": "A soft metal.\nIt melts.",
-        "Its uses": "solder\npewter\nAlloy | Share\nbronze | Share: 12 %\n\na\n  b\n\ntail",
+        "Tin > Its uses": "solder\npewter\nAlloy | Share\nbronze | Share: 12 %\n\na\n  b\n\ntail",
     }
 
 
@@ -263,6 +263,31 @@ def test_a_heading_above_a_section_and_one_that_is_the_title_do_not(tmp_path: Pa
     html = "<title>Tin</title><h1>Tin</h1><h2>Uses</h2><h3>Solder</h3><p>Text."
     assert read_one(save(tmp_path / "a.html", html)).text == "Text."
     assert reason(save(tmp_path / "b.html", "<title>Tin</title><h1>Tin</h1>")) == "holds no text"
+
+
+NESTED = [(1, "Holidays", "Yes."), (2, "Germany", "Many."), (3, "Bavaria", "More."), (2, "France", "Few.")]
+
+
+def test_a_section_is_named_by_all_headings_above_it_but_the_title(tmp_path: Path) -> None:
+    html = "".join(f"<h{level}>{name}</h{level}><p>{text}" for level, name, text in NESTED)
+    markdown = "\n\n".join(f"{'#' * (level + 1)} {name}\n\n{text}" for level, name, text in NESTED)
+    word = docx.Document()
+    for level, name, text in NESTED:
+        word.add_heading(name, level=level)
+        word.add_paragraph(text)
+    word.save(str(tmp_path / "a.docx"))
+    above = ["Holidays", "Holidays > Germany", "Holidays > Germany > Bavaria", "Holidays > France"]
+    assert list(sections(read_one(save(tmp_path / "a.html", f"<title>T</title>{html}")))) == above
+    assert list(sections(read_one(save(tmp_path / "a.md", f"# T\n\n{markdown}")))) == above
+    assert list(sections(read_one(tmp_path / "a.docx"))) == above
+    titled = read_one(save(tmp_path / "b.html", f"<title>Holidays</title>{html}"))
+    assert list(sections(titled)) == ["Holidays", "Germany", "Germany > Bavaria", "France"]
+
+
+def test_headings_that_are_long_together_leave_out_the_highest_and_a_long_one_is_text(tmp_path: Path) -> None:
+    html = f"<h1>{'a' * 150}</h1><h2>{'b' * 100}</h2><h3>c</h3><p>Text.<h2>{'d ' * 150}</h2><p>More."
+    document = read_one(save(tmp_path / "a.html", f"<title>T</title>{html}"))
+    assert sections(document) == {f"{'b' * 100} > c": f"Text.\n\n{('d ' * 150).strip()}\n\nMore."}
 
 
 def test_many_elements_that_need_no_end_tag_are_not_deep(tmp_path: Path) -> None:

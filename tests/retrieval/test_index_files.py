@@ -230,6 +230,14 @@ def test_another_sentence_splitter_is_a_warning(path: Path, caplog: pytest.LogCa
     assert f"made with the sentence splitter punkt-0, and this version of Vouch has {SPLITTER}" in message
 
 
+def test_an_index_that_knows_no_headings_is_a_warning(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    manifest = json.loads((path / "manifest.json").read_text())
+    del manifest["analyzer"]
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    assert open_index(path).manifest.analyzer == ""
+    assert "read the words of passages otherwise" in caplog.messages[0]
+
+
 def test_arrays_of_another_shape_are_refused(path: Path) -> None:
     index = open_index(path)
     np.save(data_file(path, "vectors.npy"), np.zeros((5, 32), "<f4"))

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import faiss
@@ -177,6 +178,17 @@ def test_tokens() -> None:
     )
     assert list(tokens("在2023年，AI很火")) == ["在", "2023", "年", "ai", "很火"]
     assert list(tokens("企鹅生活")) == ["企鹅", "鹅生", "生活"]
+
+
+def test_headings_of_a_section_are_searched_and_places_in_a_file_are_not() -> None:
+    sections = ["Holidays > France", "page 7", "leave.csv, row 7"]
+    passages = [
+        replace(passage, title="Handbook", section=section)
+        for passage, section in zip(passages_of(["Every employee gets 25 days."] * 3), sections, strict=True)
+    ]
+    postings = postings_of(passages)
+    assert [row for row, _ in postings.best("France", 3)] == [0]
+    assert postings.best("page row csv 7", 3) == []
 
 
 async def test_an_encoder_that_fails_is_a_retrieval_error(held: Corpus, thread: Executor) -> None:

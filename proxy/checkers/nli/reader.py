@@ -159,10 +159,13 @@ class Reader:
                 return
 
     def _title(self, page: Page) -> tuple[int, ...]:
-        title = page.title.strip()
-        if not title or page.text.lstrip().startswith(title):
-            return ()
-        return tuple(self._encode(f"{title}.").ids[:_TITLE_TOKENS])
+        """The headings: of a long title the beginning, of a long section the end, its lowest headings."""
+        tokens: list[int] = []
+        for line in page.headings():
+            ids = self._encode(f"{line}.").ids
+            is_title = page.title.lstrip().startswith(line)
+            tokens += ids[:_TITLE_TOKENS] if is_title else ids[-_TITLE_TOKENS:]
+        return tuple(tokens)
 
     def _page(self, text: str, room: int) -> tuple[Sentence, ...]:
         room = max(_LEAST_ROOM, room)

@@ -228,7 +228,7 @@ def _plain(word: str) -> str:
 def _row(number: int, passage: Passage, vector: Any, ranks_words: bool) -> dict[str, Any]:
     row = {**asdict(passage), "row": number, "vector": vector}
     if ranks_words:
-        words = words_of(f"{passage.title} {passage.text}")
+        words = words_of(passage.searched)
         row["words"] = words if len(words) <= _MOST_BYTES else words[:_MOST_BYTES].rpartition(" ")[0]
     for name, value in row.items():
         if isinstance(value, str) and len(value) > _MOST_BYTES // 4 and len(value.encode()) > _MOST_BYTES:
