@@ -32,12 +32,12 @@ from typing import Any, get_args
 import numpy as np
 
 from proxy.errors import VouchError
+from proxy.retrieval.chunks import SPLITTER
 from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.generation import Generation, new_generation
 from proxy.retrieval.index_files import ANALYZER, FORMAT, ArrayWriter, Manifest, map_array
 from proxy.retrieval.vector_index import ExactScan, recall_of, write_vector_index
 from proxy.retrieval.vector_table import VECTOR, VECTORS, HeldVectors
-from proxy.text.sentences import SPLITTER
 from proxy.types import DenseKind, Vectors
 
 KINDS: tuple[DenseKind, ...] = get_args(DenseKind)

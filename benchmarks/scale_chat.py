@@ -36,6 +36,7 @@ from benchmarks.scale_build import DIMENSION, sentences_of
 from index_builder.postings import write_postings
 from proxy.errors import VouchError
 from proxy.retrieval import Corpus, open_corpus, search_thread
+from proxy.retrieval.chunks import SPLITTER
 from proxy.retrieval.corpus import ENCODED, CachedRetriever, RankingRetriever
 from proxy.retrieval.generation import new_generation
 from proxy.retrieval.index_files import ANALYZER, FORMAT, ArrayWriter, Manifest, open_index
@@ -43,7 +44,6 @@ from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
 from proxy.retrieval.rankings import DenseRanking, HybridRanking, LexicalRanking
 from proxy.retrieval.vector_index import kind_for, write_vector_index
 from proxy.retrieval.vector_table import VECTOR, VECTORS, StoredVectors
-from proxy.text.sentences import SPLITTER
 from proxy.types import DenseKind, Passage, Vectors
 
 _BLOCK = 16_384

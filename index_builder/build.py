@@ -38,7 +38,7 @@ from index_builder.vectors import (
 )
 from proxy.errors import SourceError
 from proxy.protocols import Encoder
-from proxy.retrieval.chunks import WindowedEncoder, chunk, count_tokens, passage_tokens
+from proxy.retrieval.chunks import SPLITTER, WindowedEncoder, chunk, count_tokens, passage_tokens
 from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.generation import Generation, new_generation
 from proxy.retrieval.index_files import (
@@ -55,7 +55,6 @@ from proxy.retrieval.index_files import (
 from proxy.retrieval.passages import PASSAGES, read_passages, write_passages
 from proxy.retrieval.vector_index import cut_for, kind_for, write_vector_index
 from proxy.retrieval.vector_table import VECTOR, VECTORS, StoredVectors
-from proxy.text.sentences import SPLITTER
 from proxy.types import DenseChoice, Document, Passage
 
 log = logging.getLogger(__name__)

@@ -14,10 +14,10 @@ from index_builder.sources import File, Sources, expand
 from proxy import __version__
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
+from proxy.retrieval.chunks import SPLITTER
 from proxy.retrieval.corpus import ENCODED
 from proxy.retrieval.index_files import ANALYZER, MANIFEST, Index, open_index
 from proxy.retrieval.vector_index import cut_for, kind_for
-from proxy.text.sentences import SPLITTER
 from proxy.types import DenseChoice
 
 log = logging.getLogger(__name__)

@@ -19,11 +19,16 @@ import tiktoken
 
 from proxy.errors import ConfigError
 from proxy.protocols import Encoder
-from proxy.text.scripts import UNSPACED
+from proxy.text.scripts import UNSPACED, WIDE
+from proxy.text.sentences import SPLITTER as SENTENCES
 from proxy.text.sentences import sentence_spans
 from proxy.types import Document, Passage
 
 Span = tuple[int, int]
+
+SPLITTER = f"{SENTENCES}+lines-2"
+"""What decides where passages may end, for the manifest of an index: the sentence splitter, and the version
+of what is made of lines here. Change that with any change to the splits: ids of passages depend on them."""
 
 MAX_TOKENS = 200
 """Default bound on `window_tokens` of a passage. See there for what was measured."""
@@ -39,9 +44,22 @@ _LONGEST_WORD = 20
 _COUNTED = re.compile(rf"(?P<cjk>[{UNSPACED}]+)|(?P<space>\s+)|[^\s{UNSPACED}]+")
 _CJK_RUN = re.compile(rf"[{UNSPACED}]+")
 _BASIC_PIECE = re.compile(r"[^\W_]+|[^\w\s]|_")
-_LINE_END = re.compile(r"\n\s*+(?![a-z])")  # before a small letter it is a wrapped line
-_CLAUSE_END = re.compile(r"[，；、：]|[,;:)—–](?:\s+|(?<=—))|\n")
+_PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n\s*")
+_LINE = re.compile(r"\S[^\n]*")
+_LINE_END = re.compile(r"\n")
+_CELL = " | "
+_CELL_END = re.compile(r" \| ")
+_ITEM = re.compile(r"(?:[-*+•‣▪●○◦·–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s|\d{1,3}、")
+_CODE = re.compile(r"(?:>>>|\$|#|//) |[\w.\[\]\"']+ [-+*/|]?= \S|[\w.]+\([^\n]*\)$")
+_CODE_ENDS = ("{", "}", ");")
+_WIDE_RUN = re.compile(rf"[{WIDE}]+")
+_FIRST_WORD = re.compile(rf"[{WIDE}]{{1,2}}|[^\s{WIDE}]{{1,20}}")
+_CLAUSE_END = re.compile(r"[，；、：]|[,;:)—–](?:\s+|(?<=—))")
 _SPACE = re.compile(r"\s+")
+_NARROWEST = 40
+"""Columns that a text must have where its lines are broken to fit a width."""
+_SHORTEST = 30
+"""Columns of a line that goes on in one which begins with a small letter: lists have shorter ones."""
 _STRETCH = 1.5
 """How many times the wanted length a passage may have where that avoids a short remainder."""
 
@@ -159,9 +177,11 @@ def chunk(
 ) -> list[Passage]:
     """The document's passages: disjoint, in order, covering all of its text but white space.
 
-    A passage ends with a sentence or a line and never goes on in another section. It has about `words`
+    A passage ends with a sentence or a line and never goes on in another section. A row of a table, an item
+    of a list and a line of code are not cut where they fit, and lines that were broken to fit a width are one
+    text (see `_goes_on`). A passage has about `words`
     words (see `word_count`): up to half as many again where that avoids a short remainder, fewer where the
-    section ends or the sentences are long. A sentence that is too long for a passage is cut after a
+    section ends or the sentences are long. What is too long for a passage is cut after a line, a cell or a
     clause, else between words, else between characters. Takes time linear in the length of the text.
 
     Args:
@@ -212,10 +232,48 @@ def _sections(document: Document) -> Iterator[tuple[str, int, int]]:
 
 
 def _units(text: str, start: int, end: int, limits: _Limits) -> Iterator[_Unit]:
-    for left, right in sentence_spans(text[start:end]):
-        for span in _split(text, start + left, start + right, _LINE_END):
-            if line := _stripped(text, *span):
-                yield from _fitting(text, line, limits)
+    for left, right in _runs(text, start, end):
+        run = text[left:right]
+        if _stands_alone(run) and limits.fits(run):
+            yield _Unit(left, right, word_count(run), limits.count_tokens(run))
+            continue
+        for first, last in sentence_spans(run):
+            yield from _fitting(text, (left + first, left + last), limits)
+
+
+def _runs(text: str, start: int, end: int) -> Iterator[Span]:
+    """The lines between `start` and `end`, those together that are one text."""
+    for left, right in _split(text, start, end, _PARAGRAPH_END):
+        spans = [match.span() for match in _LINE.finditer(text, left, right)]
+        lines = [text[slice(*span)].rstrip() for span in spans]
+        width = max(map(_columns, lines), default=0)
+        first = 0
+        for index, line in enumerate(lines):
+            if index + 1 == len(lines) or not _goes_on(line, lines[index + 1], width):
+                yield spans[first][0], spans[index][0] + len(line)
+                first = index + 1
+
+
+def _goes_on(line: str, following: str, width: int) -> bool:
+    """Whether a line was broken only to fit the `width` of its paragraph, in columns: the first word of the
+    next line would not have fit, or begins with a small letter."""
+    if _stands_alone(following) or (_stands_alone(line) and not _ITEM.match(line)):
+        return False
+    columns = _columns(line)
+    if following[0].islower() and columns >= _SHORTEST:
+        return True
+    word = _FIRST_WORD.match(following)
+    return width >= _NARROWEST and columns + 1 + _columns(word.group() if word else "") > width
+
+
+def _stands_alone(line: str) -> bool:
+    """Whether it is a row of a table, an item of a list, or code."""
+    return _CELL in line or bool(_ITEM.match(line) or _CODE.match(line)) or line.endswith(_CODE_ENDS)
+
+
+def _columns(line: str) -> int:
+    """How wide it is in a font of fixed width, where a Chinese character has two columns."""
+    return len(line) + sum(map(len, _WIDE_RUN.findall(line)))
 
 
 def _fitting(text: str, span: Span, limits: _Limits) -> Iterator[_Unit]:
@@ -232,10 +290,11 @@ def _fitting(text: str, span: Span, limits: _Limits) -> Iterator[_Unit]:
 
 
 def _cut(text: str, start: int, end: int, target: float) -> list[Span]:
-    """The span in pieces of at most `target` words, cut after clauses, else at spaces, else anywhere."""
+    """The span in pieces of at most `target` words, cut after lines, cells or clauses, else at spaces, else
+    anywhere."""
     merged: list[Span] = []
     size = 0.0
-    for left, right in _fine(text, start, end, target, (_CLAUSE_END, _SPACE)):
+    for left, right in _fine(text, start, end, target, (_LINE_END, _CELL_END, _CLAUSE_END, _SPACE)):
         words = word_count(text[left:right])
         if merged and size + words <= target:
             merged[-1] = (merged[-1][0], right)

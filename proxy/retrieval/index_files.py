@@ -25,7 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from proxy.errors import BrokenIndexError
 from proxy.protocols import Encoder
-from proxy.text.sentences import SPLITTER
+from proxy.retrieval.chunks import SPLITTER
 from proxy.types import DenseKind
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class Made:
     """How the passages of an index were made, and how many there are, wherever they are kept. The precision
     that the encoder computed in is no part of that.
 
-    `splitter` (see `text.sentences.SPLITTER`), `words` and `max_tokens` decide where passages end, and with
+    `splitter` (see `chunks.SPLITTER`), `words` and `max_tokens` decide where passages end, and with
     the documents what their ids are. `encoder` and `encoded` (which fields of a passage the encoder saw)
     decide what the vectors are; they have `dimension` numbers and Euclidean norm 1.
     `threshold` is the cosine that 99% of random pairs of passages of different documents stay under.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from pathlib import Path
 
@@ -94,6 +95,45 @@ def test_list_items_are_ends_but_wrapped_lines_are_not() -> None:
     wrapped = textwrap.fill(SENTENCE * 60, 60)
     assert all(passage.text.startswith("Item") for passage in chunk(document(items)))
     assert all(passage.text.endswith("miles.") for passage in chunk(document(wrapped)))
+
+
+ROWS = [
+    f"{name} box {n} | Price: EUR {n}5 | Weight: {n}.5 kg" for n in range(1, 20) for name in ("fig", "Pear")
+]
+ITEMS = [f"- Item number {n} of a list. It has a second sentence that is about the first" for n in range(40)]
+CODE = [f'value_{n} = load("the file. Then more", key_{n}, default_{n})' for n in range(40)]
+NAMES = [f"plum tree {n}, sort {n * 7}" for n in range(60)]
+VERSE = [f"{'Long ' * (n % 4)}line {n} of a poem, which has no end" for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    "lines", [ROWS, ITEMS, CODE, NAMES, VERSE], ids=["rows", "items", "code", "names", "verse"]
+)
+def test_what_is_a_line_by_itself_is_not_cut(lines: list[str]) -> None:
+    passages = chunk(document("\n".join(lines)))
+    assert len(passages) > 1
+    assert [line for passage in passages for line in passage.text.split("\n")] == lines
+
+
+def test_a_row_that_is_too_long_is_cut_between_cells() -> None:
+    passages = chunk(document(" | ".join(f"Column {n}: value, or another one" for n in range(60))))
+    assert len(passages) > 1
+    assert all(passage.text.startswith("Column") for passage in passages)
+
+
+@pytest.mark.parametrize("width", [60, 78])
+def test_lines_that_were_broken_to_fit_are_one_text(width: int) -> None:
+    sentence = (
+        "Doctor Rebecca Lindgren of Lund led the Institute for Infectious Diseases at Marlow Hospital. "
+    )
+    wrapped = textwrap.fill(sentence * 30, width)
+    assert re.search(r"\n(?!Doctor)[A-Z]", wrapped)
+    assert all(passage.text.endswith("Hospital.") for passage in chunk(document(wrapped)))
+
+
+def test_chinese_lines_that_were_broken_to_fit_are_one_text() -> None:
+    wrapped = "\n".join(re.findall(".{1,31}", ZH_SENTENCE * 40))
+    assert all(passage.text.endswith("。") for passage in chunk(document(wrapped)))
 
 
 def test_a_long_sentence_is_cut_after_a_clause() -> None:

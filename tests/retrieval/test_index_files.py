@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from proxy.errors import BrokenIndexError
 from proxy.retrieval import open_corpus
+from proxy.retrieval.chunks import SPLITTER
 from proxy.retrieval.generation import Generation
 from proxy.retrieval.index_files import ArrayWriter, Index, map_array, open_index
 from proxy.retrieval.lexical import HeldWords, MappedWords, open_postings, tokens
 from proxy.retrieval.passages import HeldPassages, PassageTable, StoredPassages, read_passages, write_passages
-from proxy.text.sentences import SPLITTER
 from proxy.types import Passage
 from tests.corpora import ANIMALS, build_index
 from tests.encoders import HashingEncoder

@@ -180,6 +180,25 @@ def test_tokens() -> None:
     assert list(tokens("企鹅生活")) == ["企鹅", "鹅生", "生活"]
 
 
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("ＡＢＣ-１２０７", "abc-1207"),
+        ("Donau\u00addampf\u00adschiff", "donaudampfschiff"),
+        ("zero\u200bwidth\ufeff", "zerowidth"),
+        ("浦东新\n区", "浦东新区"),
+        ("浦东新 \r\n  区", "浦东新区"),
+    ],
+)
+def test_a_word_is_the_same_however_it_is_typeset(written: str, plain: str) -> None:
+    assert list(tokens(written)) == list(tokens(plain))
+
+
+@pytest.mark.parametrize("text", ["steel\nworks", "新\n\n区", "新 区"])
+def test_words_and_paragraphs_are_not_joined(text: str) -> None:
+    assert len(list(tokens(text))) == 2
+
+
 def test_headings_of_a_section_are_searched_and_places_in_a_file_are_not() -> None:
     sections = ["Holidays > France", "page 7", "leave.csv, row 7"]
     passages = [
