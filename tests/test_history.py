@@ -124,6 +124,11 @@ def test_brackets_that_are_nobody_s_citations_stay() -> None:
     assert clean(turn(text), SIGNS) == turn(text)
 
 
+def test_an_index_in_a_line_of_code_stays_before_a_marker_of_ours() -> None:
+    code = "total = data[1] + data[2]\nx = rows[4]\nprint(x)"
+    assert clean(turn(f"{code}[1]"), SIGNS) == turn(code)
+
+
 def test_what_others_say_is_never_touched() -> None:
     reply = dressed("Paris is big. It is old.", "markdown", sign="[?]")
     for role in ("user", "system", "tool", "developer"):

@@ -31,7 +31,17 @@ _IDENTIFIER = re.compile(r"(?:(?<![\w'’])[a-zA-Z]|\w*_\w*|[a-z]+[A-Z]\w*|[a-zA
 _NAME = re.compile(r"(?:\d|[A-Z][a-z]+)$", re.A)
 """What a citation may follow without a space: a year, a name. Any other word may be that of an array."""
 _SAID_BEFORE = re.compile(r"(?:根据|依据|参见|参考|按照|来自|[据见为是于])[ \t]*$")
-_SEPARATOR = re.compile(r"[ \t]*|[,;，、；][ \t]{1,3}")
+_RANGE = re.compile(r"[ \t]?[-–][ \t]?")
+_SEPARATOR = re.compile(rf"[ \t]*|[,;，、；][ \t]{{1,3}}|{_RANGE.pattern}")
+_SENTENCE_END = re.compile(r"[.!?;][ \t]|[。！？；|\n]")
+_NEAR = 100
+"""Code points on either side of a marker in which its sentence is looked at."""
+_ARRAY = re.compile(r"(?<![\w'’])[a-z_]\w{0,30}$", re.A)
+_INDEXED = re.compile(r"(?<![\w'’])([a-z_]\w{0,30})(\[\d{1,3}\])", re.A)
+_CODE = re.compile(
+    r"[ \t>*+-]*[a-z_][\w.]{0,60}(?:(?:\[[^\[\]\n]{0,20}\]){0,3}[ \t]*[-+*/%]?=(?!=)|\()", re.A
+)
+"""How a line of code begins: with an assignment or a call."""
 _GOES_ON = re.compile(r"[ \t]*[a-z]")
 _CONTENT_WORDS = frozenset(
     """
@@ -54,7 +64,8 @@ def strip_markers(text: str, known: Known = None) -> str:
 
     A marker is a citation behind a sentence, a line or a cell, or before the punctuation that ends it.
     Brackets in code, LaTeX, links and definitions, at the start of a line (`[1] Title`) and as an index
-    (`a[1]`) stay. Stripping twice is the same as stripping once. Stripping markers that were inserted at the
+    (`a[1]`) stay. So do those behind the same word as others that are part of the sentence (`option [1] or
+    option [2]`). Stripping twice is the same as stripping once. Stripping markers that were inserted at the
     ends of the claims of a stripped text restores it exactly. Linear in the length.
 
     Brackets that name other numbers than those `known` may be content (`the shape [64, 128]`): they are
@@ -96,6 +107,7 @@ def marks(text: str, known: Known = None) -> Iterator[Marks]:
 def _marks_of_lines(text: str, lines: Sequence[Span], known: Known) -> Iterator[Marks]:
     line_tokens = _with_links(text, tokens(text, lines[0], lines[1:]))
     removed: dict[int, int] = {}
+    kept: dict[str, int] = {}
     line = index = 0
     while index < len(line_tokens):
         if line_tokens[index].kind != "citation":
@@ -104,17 +116,31 @@ def _marks_of_lines(text: str, lines: Sequence[Span], known: Known) -> Iterator[
         last = _run_end(text, line_tokens, index)
         while lines[line][1] < line_tokens[index].end:
             line += 1
-        span = _removable(_Run(text, line_tokens, index, last, lines[line]), removed, known)
-        if span is not None:
-            start, end = span
-            removed[end] = start
-            run = (
-                token
-                for token in line_tokens[index : last + 1]
-                if token.kind == "citation" and token.start >= start
-            )
-            yield Marks(start, end, tuple((token.start, token.end) for token in run))
+        run = _Run(text, line_tokens, index, last, lines[line])
+        twin = kept.get(run.word)
+        span = None if twin is not None and twin > run.near else _removable(run, removed, known)
+        if span is None and run.word:
+            kept[run.word] = run.start
+        elif span is not None:
+            removed[span[1]] = span[0]
+            yield Marks(*span, tuple(_each(run, span[0])))
         index = last + 1
+
+
+def _each(run: _Run, start: int) -> Iterator[Span]:
+    """The markers of a run from `start` on; those with a dash between them are one."""
+    held: Span | None = None
+    for token in run.tokens[run.first : run.last + 1]:
+        if token.kind != "citation" or token.start < start:
+            continue
+        if held is not None and _RANGE.fullmatch(run.text, held[1], token.start):
+            held = held[0], token.end
+            continue
+        if held is not None:
+            yield held
+        held = token.start, token.end
+    if held is not None:
+        yield held
 
 
 def _with_links(text: str, tokens: Sequence[Token]) -> list[Token]:
@@ -175,6 +201,17 @@ class _Run:
         return start
 
     @property
+    def word(self) -> str:
+        """The word before the markers with a space between, in lower case."""
+        word = _WORD_BEFORE.search(self.text, max(self.line[0], self.gap - 31), self.gap)
+        return word[1].lower() if word and self.gap < self.start else ""
+
+    @property
+    def near(self) -> int:
+        """Where the sentence begins that the markers stand in, if that is near; and the line, at most."""
+        return max(self.line[0], self.start - len(_sentence(self.text, self.start, self.end)[0]))
+
+    @property
     def enclosed(self) -> Span | None:
         """The run with the parentheses around it and the spaces before them, if a word stands there."""
         start = self.gap - 1
@@ -208,6 +245,8 @@ def _removable(run: _Run, removed: Mapping[int, int], known: Known) -> Span | No
     text, gap = run.text, run.gap
     if gap <= run.line[0] or run.wrapped or run.tokens[run.first].whole:
         return None
+    if gap == run.start and _is_index(text, gap, run.tokens[run.first].end):
+        return _after_first(run) if known is None else None
     certain, single = run.cites(known)
     if text[gap - 1] in "(（" and text[run.end : run.end + 1] in (")", "）"):
         return run.enclosed if certain or single else None
@@ -243,6 +282,26 @@ def _after_stop(text: str, end: int, start: int, removed: Mapping[int, int]) -> 
         else:
             return text[end - 1] in _STOPS
     return False
+
+
+def _sentence(text: str, start: int, end: int) -> tuple[str, str]:
+    """What stands before and after a marker in its sentence, as far as it is near."""
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
+    begins = max((match.end() for match in _SENTENCE_END.finditer(before)), default=0)
+    ends = _SENTENCE_END.search(after)
+    return before[begins:], after[: ends.start()] if ends else after
+
+
+def _is_index(text: str, start: int, end: int) -> bool:
+    """Whether the brackets are an index of the word before them: in a line of code, or if that word has
+    another index in the sentence. A capitalised word may be a name with its citation."""
+    if (word := _ARRAY.search(text, max(0, start - 32), start)) is None:
+        return False
+    before, after = _sentence(text, start, end)
+    if _CODE.match(before):
+        return True
+    others = _INDEXED.finditer(f"{before} {after}")
+    return any(other[1] == word[0] and other[2] != text[start:end] for other in others)
 
 
 def _is_said(text: str, gap: int, start: int) -> bool:
@@ -335,6 +394,8 @@ def _stands_for_a_document(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
     if _IDENTIFIER.search(before) or _CALL.search(before) or before.endswith("_"):
         return False
+    if _is_index(text, start, end):
+        return False
     if _MATHS.search(before):
         return False
     if _PLAIN.fullmatch(text, start, end):
@@ -365,7 +426,7 @@ def _in_parentheses(text: str, spans: Iterable[Span]) -> str:
     return "".join(pieces) + text[position:]
 
 
-_NUMBERS = re.compile(r"(\d{1,3})(?:[ \t]?[-–][ \t]?(\d{1,3}))?")
+_NUMBERS = re.compile(r"(\d{1,3})(?:\]?[ \t]?[-–][ \t]?\[?(\d{1,3}))?")
 _LONGEST_RANGE = 100
 
 
@@ -415,10 +476,10 @@ class Cited:
 def read_citations(text: str, known: Known = None) -> Cited:
     """The answer without the markers that `strip_markers` removes, and what these cite.
 
-    It reads `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`, `[[1](url)]`
-    and the links `[(1)](url)` and `[1](url)`. A footnote by name (`[^note]`) has no number; a range of over
-    100 is read as its two ends. A marker that `strip_markers` leaves is part of the sentence, and cites only
-    as a mention (`according to [1]`); `a[1]` and a line of nothing but markers cite nothing.
+    It reads `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `[1]–[3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`,
+    `[[1](url)]` and the links `[(1)](url)` and `[1](url)`. A footnote by name (`[^note]`) has no number; a
+    range of over 100 is read as its two ends. A marker that `strip_markers` leaves is part of the sentence,
+    and cites only as a mention (`according to [1]`); `a[1]` and a line of nothing but markers cite nothing.
     """
     runs = tuple(marks(text, known))
     removed = tuple(accumulate(run.end - run.start for run in runs))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.markers import in_parentheses, strip_markers, without_definitions
+from proxy.citations.markers import in_parentheses, read_citations, strip_markers, without_definitions
 from proxy.citations.place import MARKERS
 from proxy.claims.segment import segment
 from proxy.types import CitationStyle
@@ -56,6 +56,7 @@ def marked(draft: str, chosen: Iterator[int], style: CitationStyle) -> str:
         ("See Wikipedia[1] https://x.y", "See Wikipedia https://x.y"),
         ("Paris[1]<br>Rome[2]", "Paris<br>Rome"),
         ("fact [1], [2].", "fact."),
+        ("The tower is tall [1]–[3].", "The tower is tall."),
         ("The tower is tall ([1], [2]).", "The tower is tall."),
         ("It was built in 1889[1][2], in Paris[3], France.", "It was built in 1889, in Paris, France."),
     ],
@@ -113,11 +114,19 @@ def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
         ("The tower is tall ([1]).", "The tower is tall."),
         ("A fact.[1][2] Another. [1-3] More [4].", "A fact. Another. More."),
         ("The first is arr2[1] here.", "The first is arr2[1] here."),
+        ("Pick option [1] or option [2].", "Pick option (1) or option (2)."),
+        ("Pick option [1]. I like that option [2].", "Pick option. I like that option."),
+        ("The tower is tall[1]. It is old[2].", "The tower is tall. It is old."),
     ],
 )
 def test_of_a_reply_without_documents_nothing_is_lost_that_may_be_content(text: str, read: str) -> None:
     """No bracket is left that looks like a marker of ours, unless it is an index or a list."""
     assert in_parentheses(strip_markers(text, known=())) == read
+
+
+def test_a_dash_between_markers_makes_a_range() -> None:
+    cited = read_citations("The tower is tall [1]–[3], [5].")
+    assert [mark.numbers for mark in cited.marks] == [(1, 2, 3, 5)]
 
 
 @pytest.mark.parametrize(
@@ -149,10 +158,18 @@ def test_code_notes_names_and_sentences_define_no_number(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Compare arr2[1], arr3[2] and more.", "Swap (x1[1], y2[3]) now.", "Read userNames[5], then stop."],
+    [
+        "Compare arr2[1], arr3[2] and more.",
+        "Swap (x1[1], y2[3]) now.",
+        "Read userNames[5], then stop.",
+        "total = data[1] + data[2]\nrow.x += rows[5]\nprint(rows[3])",
+        "Use arr[0] first, then arr[1].",
+        "Swap items[2] with items[3].",
+    ],
 )
 def test_an_index_is_no_citation(text: str) -> None:
     assert strip_markers(text) == strip_markers(text, known={1, 2, 3, 5}) == text
+    assert in_parentheses(text) == text
 
 
 def test_numbers_of_the_documents_that_were_shown_are_citations() -> None:
