@@ -280,7 +280,7 @@ class Page:
     def headings(self) -> tuple[str, ...]:
         """The lines of the heading, without those that the text begins with."""
         lines = (line.strip() for line in self.title.splitlines())
-        return tuple(line for line in lines if not self.text.lstrip().startswith(line))
+        return tuple(line for line in lines if not line or not self.text.lstrip().startswith(line))
 
     def titled(self) -> str:
         """The headings, then the text."""

@@ -25,6 +25,7 @@ from tests.server.facts import FALSE, TRUE, TRUE_ZH
 COMMANDS = ["serve", "index", "watch", "check", "demo", "open", "config"]
 VOUCH = [sys.executable, "-m", "proxy"]
 FULL = Path("/dev/full")
+HOLDS = "The Eiffel Tower was completed in March 1889 and inaugurated on 31 March 1889."
 
 
 def vouch(*arguments: str, folder: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
@@ -87,12 +88,12 @@ def test_config_prints_the_effective_settings_with_secrets_masked(tmp_path: Path
 
 
 def test_check_says_of_each_claim_what_became_of_it_and_why(example_index: Path, tmp_path: Path) -> None:
-    text = f"{TRUE} {FALSE}"
+    text = f"{HOLDS} {FALSE}"
     done = vouch("check", "-", "--index", str(example_index), folder=tmp_path, stdin=text, NO_COLOR="")
     assert done.returncode == 3, done.stderr
     assert "\x1b" not in done.stdout
     holds, fails, *_ = done.stdout.splitlines()
-    assert holds == f"supported: {TRUE}[1]"
+    assert holds == f"supported: {HOLDS}[1]"
     assert re.fullmatch(rf"(contradicted|unsupported): {re.escape(FALSE)} \(.+ says “.+”\)", fails)
     assert "[1] Eiffel Tower" in done.stdout
     assert "1 supported" in done.stdout

@@ -13,7 +13,7 @@ import pytest
 
 from evaluation.__main__ import main
 from evaluation.contrast.command import Part, measure
-from evaluation.contrast.data import DEV, HARD, HELD_OUT, TWO_PASSAGES, read_groups
+from evaluation.contrast.data import DEV, HARD, HELD_OUT, TWO_PASSAGES, WORKPLACE, read_groups
 from evaluation.measurement import Judged
 from proxy.types import Verdict
 from tests.behaviours import Reply, Status
@@ -81,8 +81,8 @@ def test_no_passage_is_in_both_splits() -> None:
 def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
     files = sorted((ROOT / "training" / "contrast").glob("*.jsonl"))
     files = [path for path in files if not path.stem.startswith("structured")]  # replies, no pairs
-    assert len(files) == 7
-    assert not passages(files) & passages([*DEV, *HARD, *HELD_OUT, *TWO_PASSAGES])
+    assert len(files) == 9
+    assert not passages(files) & passages([*DEV, *HARD, *HELD_OUT, *TWO_PASSAGES, *WORKPLACE])
 
 
 @pytest.mark.parametrize("path", HARD, ids=lambda path: path.stem)

@@ -52,10 +52,11 @@ def in_order(chunks: list[Json]) -> list[str]:
 
 def test_a_source_comes_before_its_first_marker(base_url: str, upstream: Upstream) -> None:
     upstream.enqueue(Reply(f"{TRUE_ZH} {TRUE} {UNKNOWN} {TRUE_ELSEWHERE} {TRUE_TOO} {TRUE_ZH}"))
-    chunks = chunks_of(base_url, stream_mode="sentence")
+    chunks = chunks_of(base_url, stream_mode="sentence", max_rounds=0)
     seen = in_order(chunks)
     markers = list(dict.fromkeys(entry for entry in seen if not entry.startswith("+")))
-    assert markers == ["1", "2", "3"]
+    assert len(markers) >= 3
+    assert markers == [str(n) for n in range(1, len(markers) + 1)]
     assert all(seen.index(f"+{marker}") < seen.index(marker) for marker in markers)
     assert seen[-1] == "1"
     told, last = of_type(chunks, "source"), chunks[-1]["references"]

@@ -15,6 +15,7 @@ import pytest
 from proxy.cli.compose import Library
 from proxy.cli.compose_checkers import nli_size
 from proxy.config.checker_settings import Checker as CheckerSettings
+from proxy.correction.rewrite import read_rewriting
 from proxy.types import ProfileName
 from tests.scripted_upstream import Answer, Reply, Upstream, tool_calls
 from tests.server.facts import FALSE, FALSE_ZH, GREETING, TRUE, TRUE_TOO, UNKNOWN
@@ -67,8 +68,11 @@ class Situation:
     dead: bool = False
 
     def answer(self, body: Mapping[str, Any]) -> Answer:
-        """What the upstream says to a request. A prompt for one sentence alone gets nothing."""
+        """What the upstream says to a request. A stream's prompt asks for the sentence that failed; one
+        without the chat gets nothing."""
         messages = body["messages"]
+        if self.correction and read_rewriting(messages[-1]["content"]):
+            return self.correction.removeprefix(TRUE).strip()
         if messages[0]["content"] == self.question and len(messages) == 1:
             return self.draft
         return self.correction if messages[0]["content"] == self.question else ""

@@ -161,7 +161,7 @@ class Reader:
     def _title(self, page: Page) -> tuple[int, ...]:
         """The headings: of a long title the beginning, of a long section the end, its lowest headings."""
         tokens: list[int] = []
-        for line in page.headings():
+        for line in filter(None, page.headings()):
             ids = self._encode(f"{line}.").ids
             is_title = page.title.lstrip().startswith(line)
             tokens += ids[:_TITLE_TOKENS] if is_title else ids[-_TITLE_TOKENS:]
