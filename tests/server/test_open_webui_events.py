@@ -51,7 +51,7 @@ def in_order(chunks: list[Json]) -> list[str]:
 
 
 def test_a_source_comes_before_its_first_marker(base_url: str, upstream: Upstream) -> None:
-    upstream.enqueue(Reply(f"{TRUE_ZH} {TRUE} {UNKNOWN} {TRUE_ELSEWHERE} {TRUE_TOO} {TRUE_ZH}"))
+    upstream.enqueue(Reply(f"{TRUE_ZH} {TRUE} {UNKNOWN} {TRUE_ELSEWHERE} {TRUE_TOO}\n\n{TRUE_ZH}"))
     chunks = chunks_of(base_url, stream_mode="sentence", max_rounds=0)
     seen = in_order(chunks)
     markers = list(dict.fromkeys(entry for entry in seen if not entry.startswith("+")))
