@@ -25,7 +25,7 @@ _DESCRIBED = (
     rf"|{_ANY_NOUN} (?:that (?:is|are|was|were) )?(?:you )?(?:provided|given|supplied|above|available)"
     r"|(?:information|text) (?:provided |given |contained )?(?:in|from|by) "
     rf"(?:the (?:{_GIVEN} )?)?{_NOUN}(?:{_NUMBER})?"
-    rf"|(?:text|{_NOUN}))(?: (?:provided|given|supplied|above))?"
+    rf"|(?:text|paragraph|{_NOUN}))(?: (?:provided|given|supplied|above))?"
 )
 REFERENCE = rf"(?:{_NUMBERED}|{_DESCRIBED})\b"
 _CREDITED = (

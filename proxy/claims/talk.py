@@ -100,7 +100,8 @@ UNSAID = _any(
     rf"{REFERENCE}(?: [a-z]+ly)? (?:contain|provide|give|offer|include|ha)[a-z]* no {_DETAIL}",
     rf"(?:none|neither) of {REFERENCE} [a-z]+",
     rf"(?:[a-z]+, )?{SOURCED}, [^,;]{{0,80}}?{_UNTOLD}",
-    rf"[^,;]{{0,80}}?{_UNTOLD}[^,;]{{0,120}}? (?:in|from|by|within|based on) (?:any of |one of )?{REFERENCE}",
+    rf"(?:[a-z]+, )?[^,;]{{0,120}}?{_UNTOLD}"
+    rf"[^,;]{{0,120}}? (?:in|from|by|within|based on) (?:any of |one of )?{REFERENCE}",
 )
 """That the material does not tell something (`The provided documents do not mention it`)."""
 EMPTY_TALK = _any(

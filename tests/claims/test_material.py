@@ -92,7 +92,7 @@ def test_clauses_of_an_attributed_fact_are_spans_of_the_draft() -> None:
         "It is not stated in the provided context.",
         "Therefore, based on the provided passages, it is unclear whether Rome is old.",
         "None of the other passages address the question.",
-        "The answer cannot be determined from the given passages.",
+        "Therefore, the answer cannot be determined from the given passages.",
         "Passages 3, 4",
         "(Source: Document 2).",
         "文档中没有提到罗马的人口。",
