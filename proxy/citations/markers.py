@@ -1,22 +1,19 @@
-"""Finds, removes and reads citation markers in a text.
+"""Finds and removes citation markers in a text.
 
 Vouch's own markers come back in a conversation, and an upstream writes markers of its own. A marker can be
-part of a sentence: `According to [1]`, `(see [2])`. Brackets can be content: `the shape [64, 128]`. `assign`
-gives each claim of an answer the document numbers that the answer cites for it.
+part of a sentence: `According to [1]`, `(see [2])`. Brackets can be content: `the shape [64, 128]`. What
+markers say is in `cited_numbers`.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from dataclasses import dataclass
 
 from proxy.text.inline import Token, tokens
-from proxy.text.markdown import Span, blocks, numbered_labels
+from proxy.text.markdown import Span, blocks
 from proxy.text.sentences import CITATION
-from proxy.types import Claim
 
 _STOPS = ".!?。！？；…｡"
 _CLOSERS = "\"')]}”’“‘」』）】》〉〕］»«*_~\\ \t"
@@ -27,7 +24,8 @@ _EMPHASIS = "*_~"
 _MAX_TAG = 256
 _NUMBER = re.compile(r"[1-9]\d{0,2}")
 _WORD_BEFORE = re.compile(r"([^\W_]{1,30})$")
-_IDENTIFIER = re.compile(r"(?:(?<![\w'’])[a-zA-Z]|\w*_\w*|[a-z]+[A-Z]\w*|[a-zA-Z]+\d+)$", re.A)
+IDENTIFIER = re.compile(r"(?:(?<![\w'’])[a-zA-Z]|\w*_\w*|[a-z]+[A-Z]\w*|[a-zA-Z]+\d+)$", re.A)
+"""What may be the name of an array."""
 _NAME = re.compile(r"(?:\d|[A-Z][a-z]+)$", re.A)
 """What a citation may follow without a space: a year, a name. Any other word may be that of an array."""
 _SAID_BEFORE = re.compile(r"(?:根据|依据|参见|参考|按照|来自|[据见为是于])[ \t]*$")
@@ -224,9 +222,9 @@ class _Run:
         if known is None:
             return True, True
         markers = [token for token in self.tokens[self.first : self.last + 1] if token.kind == "citation"]
-        numbers = [tuple(_numbers(self.text[token.start : token.end])) for token in markers]
-        certain = all(known and set(each) <= set(known) for each in numbers)
-        return certain, all(len(each) < 2 for each in numbers)
+        named = [tuple(numbers(self.text[token.start : token.end])) for token in markers]
+        certain = all(known and set(each) <= set(known) for each in named)
+        return certain, all(len(each) < 2 for each in named)
 
     @property
     def wrapped(self) -> bool:
@@ -245,7 +243,7 @@ def _removable(run: _Run, removed: Mapping[int, int], known: Known) -> Span | No
     text, gap = run.text, run.gap
     if gap <= run.line[0] or run.wrapped or run.tokens[run.first].whole:
         return None
-    if gap == run.start and _is_index(text, gap, run.tokens[run.first].end):
+    if gap == run.start and is_index(text, gap, run.tokens[run.first].end):
         return _after_first(run) if known is None else None
     certain, single = run.cites(known)
     if text[gap - 1] in "(（" and text[run.end : run.end + 1] in (")", "）"):
@@ -292,7 +290,7 @@ def _sentence(text: str, start: int, end: int) -> tuple[str, str]:
     return before[begins:], after[: ends.start()] if ends else after
 
 
-def _is_index(text: str, start: int, end: int) -> bool:
+def is_index(text: str, start: int, end: int) -> bool:
     """Whether the brackets are an index of the word before them: in a line of code, or if that word has
     another index in the sentence. A capitalised word may be a name with its citation."""
     if (word := _ARRAY.search(text, max(0, start - 32), start)) is None:
@@ -342,11 +340,9 @@ def _before_punctuation(text: str, gap: int, run: _Run, *, certain: bool) -> boo
         return False
     glued = gap == run.start and text[gap - 1].isascii() and (text[gap - 1].isalnum() or text[gap - 1] == "_")
     if _BEFORE_STOP.match(text, run.end):
-        return not (glued and _IDENTIFIER.search(text, max(0, gap - 31), gap))
+        return not (glued and IDENTIFIER.search(text, max(0, gap - 31), gap))
     before = max(0, gap - 31)
-    if glued and (
-        not certain or _IDENTIFIER.search(text, before, gap) or not _NAME.search(text, before, gap)
-    ):
+    if glued and (not certain or IDENTIFIER.search(text, before, gap) or not _NAME.search(text, before, gap)):
         return False
     if _BEFORE_CLAUSE.match(text, run.end):
         return True
@@ -361,76 +357,11 @@ def _before_punctuation(text: str, gap: int, run: _Run, *, certain: bool) -> boo
     )
 
 
-_MATHS = re.compile(
-    r"(?:[=∈+^]|\b(?:array|domain|eq|equals?|equation|index|interval|is|item|list|matrix|outputs?|prints?"
-    r"|range|returns?|sequence|set|tuple|vector|values?)[:：]?)[ \t]*$|区间[ \t]*$",
-    re.I,
-)
-_CALL = re.compile(r"\w\($", re.A)
-_BETWEEN = re.compile(r"\b(?:in|on|over|from|between|within)[ \t]*$", re.I)
-_PLAIN = re.compile(r"\[\d{1,3}\]")
-_BEFORE = 16
-_MOST_DOCUMENTS = 100
-
-
-def mentions(text: str) -> Iterator[Span]:
-    """The markers that `strip_markers` left in `text` and that name documents, in order.
-
-    An index (`a[1]`, `the array [1, 2]`) is no marker, nor is an interval: a list after `in` or `between`.
-    """
-    if "[" not in text and "【" not in text:
-        return
-    for block in blocks(text):
-        for token in tokens(text, block.lines[0], block.lines[1:]):
-            if (
-                token.kind == "citation"
-                and not token.whole
-                and _stands_for_a_document(text, token.start, token.end)
-            ):
-                yield token.start, token.end
-
-
-def _stands_for_a_document(text: str, start: int, end: int) -> bool:
-    before = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
-    if _IDENTIFIER.search(before) or _CALL.search(before) or before.endswith("_"):
-        return False
-    if _is_index(text, start, end):
-        return False
-    if _MATHS.search(before):
-        return False
-    if _PLAIN.fullmatch(text, start, end):
-        return True
-    return not _BETWEEN.search(before) and max(_numbers(text[start:end]), default=0) < _MOST_DOCUMENTS
-
-
-_MENTION = re.compile(r"[\[【][^\[\]【】()^]+[\]】]")
-
-
-def in_parentheses(text: str) -> str:
-    """`text`, as long as before, with what `mentions` finds in parentheses: `according to (1)`. It names no
-    reference of ours."""
-    return _in_parentheses(text, (span for span in mentions(text) if _MENTION.fullmatch(text, *span)))
-
-
-def without_definitions(text: str) -> str:
-    """`text`, as long as before, with the labels of link definitions in parentheses where they are numbers
-    (`(1): https://…`): a renderer would make links of our markers, to where the upstream's own led."""
-    return _in_parentheses(text, numbered_labels(text))
-
-
-def _in_parentheses(text: str, spans: Iterable[Span]) -> str:
-    pieces, position = [], 0
-    for start, end in spans:
-        pieces.append(f"{text[position:start]}({text[start + 1 : end - 1]})")
-        position = end
-    return "".join(pieces) + text[position:]
-
-
 _NUMBERS = re.compile(r"(\d{1,3})(?:\]?[ \t]?[-–][ \t]?\[?(\d{1,3}))?")
 _LONGEST_RANGE = 100
 
 
-def _numbers(marker: str) -> Iterator[int]:
+def numbers(marker: str) -> Iterator[int]:
     """The numbers of one marker as written."""
     label = marker.partition("](")[0].strip("[]【】")
     if label.startswith("^"):
@@ -440,82 +371,3 @@ def _numbers(marker: str) -> Iterator[int]:
     for match in _NUMBERS.finditer(label):
         first, last = int(match[1]), int(match[2] or match[1])
         yield from range(first, last + 1) if first <= last < first + _LONGEST_RANGE else (first, last)
-
-
-_GLUED = re.compile(r"[a-zA-Z\d]")
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Markers that stood at `position` of the stripped text, and the distinct numbers that they name."""
-
-    position: int
-    numbers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Cited:
-    """An answer without its markers, and where each stood, in order. `mentions` are markers that stay in
-    it."""
-
-    text: str
-    marks: tuple[Mark, ...]
-    mentions: tuple[Mark, ...]
-    removed: tuple[int, ...] = field(repr=False)
-    """For each marker, the number of code points of the answer removed up to and including it."""
-
-    def original(self, start: int, end: int) -> Span:
-        """The span of the answer that `text[start:end]`, not empty, comes from, with its markers."""
-        return self._place(start), self._place(end - 1) + 1
-
-    def _place(self, index: int) -> int:
-        before = bisect_right(self.marks, index, key=lambda mark: mark.position)
-        return index + (self.removed[before - 1] if before else 0)
-
-
-def read_citations(text: str, known: Known = None) -> Cited:
-    """The answer without the markers that `strip_markers` removes, and what these cite.
-
-    It reads `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `[1]–[3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`,
-    `[[1](url)]` and the links `[(1)](url)` and `[1](url)`. A footnote by name (`[^note]`) has no number; a
-    range of over 100 is read as its two ends. A marker that `strip_markers` leaves is part of the sentence,
-    and cites only as a mention (`according to [1]`); `a[1]` and a line of nothing but markers cite nothing.
-    """
-    runs = tuple(marks(text, known))
-    removed = tuple(accumulate(run.end - run.start for run in runs))
-    cited = (
-        Mark(run.end - gone, _once(number for span in run.each for number in _numbers(text[slice(*span)])))
-        for run, gone in zip(runs, removed, strict=True)
-    )
-    stripped = without(text, runs)
-    mentioned = (
-        Mark(start, _once(_numbers(stripped[start:end])))
-        for start, end in mentions(stripped)
-        if not _GLUED.search(stripped, max(0, start - 1), start)
-    )
-    return Cited(stripped, tuple(cited), tuple(mentioned), removed)
-
-
-def assign(claims: Sequence[Claim], cited: Cited) -> tuple[Claim, ...]:
-    """The claims of `segment(cited.text)`, each with the numbers cited for it.
-
-    Markers within a claim belong to it, and so do those behind it on the same line, before the next claim. A
-    marker that begins a line belongs to the claim after it. Markers at the end of a paragraph belong to its
-    last sentence alone, since nothing says that they cover the others. Markers behind something that is no
-    claim (code alone on its line) belong to none.
-    """
-    starts = [claim.start for claim in claims]
-    lines = [match.start() for match in re.finditer("\n", cited.text)]
-    numbers: dict[int, list[int]] = {}
-    for marker in sorted((*cited.marks, *cited.mentions), key=lambda marker: marker.position):
-        following = bisect_left(starts, marker.position)
-        line = bisect_left(lines, marker.position)
-        if following > 0 and line <= bisect_left(lines, claims[following - 1].end):
-            numbers.setdefault(following - 1, []).extend(marker.numbers)
-        elif following < len(claims) and line == bisect_left(lines, starts[following]):
-            numbers.setdefault(following, []).extend(marker.numbers)
-    return tuple(replace(claim, cited=_once(numbers.get(index, ()))) for index, claim in enumerate(claims))
-
-
-def _once(numbers: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(numbers))

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxy.aio import together
+from proxy.citations.cited_numbers import assign, read_citations
 from proxy.citations.faithfulness import (
     CitationReport,
     Statement,
@@ -18,7 +19,6 @@ from proxy.citations.faithfulness import (
     supplemented,
     thinned,
 )
-from proxy.citations.markers import assign, read_citations
 from proxy.claims.context import contexts
 from proxy.claims.segment import segment
 from proxy.errors import CheckError, RequestError

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from proxy.citations.markers import in_parentheses, strip_markers
+from proxy.citations.cited_numbers import in_parentheses
+from proxy.citations.markers import strip_markers
 from proxy.correction.leaks import instructions_of, without_preamble
 from proxy.correction.reprompt import (
     MAX_EVIDENCE_CHARS,

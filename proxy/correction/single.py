@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from proxy.citations.markers import in_parentheses, strip_markers
+from proxy.citations.cited_numbers import in_parentheses
+from proxy.citations.markers import strip_markers
 from proxy.claims.segment import segment
 from proxy.correction.leaks import Asked, fault, instructions_of, without_preamble
 from proxy.correction.reprompt import CALLING

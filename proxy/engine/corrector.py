@@ -51,6 +51,7 @@ class Corrector:
         self._chat = chat
         self._until = until
         self._attempts: list[Attempt] = []
+        self._best = 0
         self._steps: list[CorrectionStep] = []
         self._spent = Usage()
 
@@ -70,16 +71,11 @@ class Corrector:
                 self._steps[-1].round, "sentences", first, self._asking.by_sentence(first), MAX_SENTENCES
             )
         await self._quote()
-        best = self._best
-        trimmed = await self._trimmed(self._attempts[best])
+        trimmed = await self._trimmed(self._attempts[self._best])
         checked = [*self._attempts, trimmed] if trimmed else self._attempts
         checking = (finding.usage for attempt in checked for finding in attempt.findings)
         spent = sum(checking, self._spent)
-        return Outcome(tuple(self._attempts), best, spent, trimmed, tuple(self._steps))
-
-    @property
-    def _best(self) -> int:
-        return judging.best(self._attempts, self._chat.question)
+        return Outcome(tuple(self._attempts), self._best, spent, trimmed, tuple(self._steps))
 
     @property
     def _unreachable(self) -> bool:
@@ -101,6 +97,8 @@ class Corrector:
         if answered.draft is not None:
             usage = answered.written or attempt.usage
             self._attempts.append(await self._check(answered.draft, usage, self._chat.question, self._until))
+            # In a thread: it reads what the drafts show, which takes seconds for a megabyte of images.
+            self._best = await asyncio.to_thread(judging.best, tuple(self._attempts), self._chat.question)
             result = "helped" if self._best == len(self._attempts) - 1 else "not_better"
         failed, spent = len(attempt.nonfactual[:most]), time.perf_counter() - begun
         step = CorrectionStep(number, kind, failed, result, answered.detail, spent)

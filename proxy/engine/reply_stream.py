@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import replace
 
 from proxy.aio import ahead, closing
-from proxy.citations.markers import assign, in_parentheses, marks, read_citations, without_definitions
+from proxy.citations.cited_numbers import assign, in_parentheses, read_citations, without_definitions
+from proxy.citations.markers import marks
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.json_values import segment_json

@@ -25,6 +25,7 @@ _TAG = re.compile(
     r"|sup|tt|u|var)\b[^<>]*(?<!/)>",
     re.I,
 )
+_STOPS = frozenset(".,;:!?。，；：！？")
 _BEYOND_LATIN = "\u2e80"
 _OTHER = "\ufffc"
 
@@ -83,6 +84,8 @@ def _roles(mark: str, before: str, after: str) -> tuple[bool, bool]:
     if mark == "»":
         opens = not before.strip() and after.isalnum()
         return opens, not opens
+    if mark[0] in "*_~" and after in _STOPS:  # a mark on its own (`Five stars: *.`)
+        return False, bool(before.strip())
     opens = bool(after.strip()) and (after.isalnum() or not before.strip() or before in _ONLY_OPENS)
     return opens, bool(before.strip())
 

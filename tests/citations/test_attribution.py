@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.markers import assign, read_citations, strip_markers
+from proxy.citations.cited_numbers import assign, read_citations
+from proxy.citations.markers import strip_markers
 from proxy.claims.segment import segment
 from tests.drafts import chinese_replies, drafts, real_replies
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.markers import in_parentheses, read_citations, strip_markers, without_definitions
+from proxy.citations.cited_numbers import in_parentheses, read_citations, without_definitions
+from proxy.citations.markers import strip_markers
 from proxy.citations.place import MARKERS
 from proxy.claims.segment import segment
 from proxy.types import CitationStyle

@@ -154,6 +154,17 @@ def test_what_a_paragraph_begins_with_keeps_its_own_context() -> None:
     assert found["It swims."] == Context(f"{COMPARED} The former is brown.")
 
 
+@pytest.mark.parametrize(
+    ("first", "repeated"),
+    [("Lake Vesna is old.", "A hut stands there."), ("维斯纳湖形成于火山口。", "湖边有一座小屋可供住宿。")],
+)
+def test_a_claim_that_was_said_before_is_no_context_of_itself(first: str, repeated: str) -> None:
+    claims = segment(f"{repeated} {first} {repeated}")
+    assert repeated not in contexts(claims, "What?")[-1].before
+    again = segment(f"{first} {repeated} {repeated}")
+    assert contexts(again, "What?")[-1].before == first
+
+
 def test_the_nearest_words_of_a_long_context_are_kept() -> None:
     found = read(f"Lewis {'often ' * 60}wrote letters. He wrote Narnia.")
     before = found["He wrote Narnia."].before

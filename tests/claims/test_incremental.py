@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.markers import assign, read_citations
+from proxy.citations.cited_numbers import assign, read_citations
 from proxy.citations.place import strip_warning
 from proxy.claims.incremental import Incremental, Settled
 from proxy.claims.segment import segment

@@ -34,6 +34,7 @@ def test_a_mark_without_its_counterpart_is_found(text: str, openers: list[str], 
         "The dogs’ a) food :) is 2*3 or 2 * 3 and snake_case",
         "`(` and $[0, 1)$ and [a](http://b.c/(d)) and \\* or \\(",
         "A line<br>and an <img src=x> or <p>",
+        "It has one star: *. Or two: __, at most.",
     ],
 )
 def test_apostrophes_signs_and_code_are_no_marks(text: str) -> None:

@@ -1,0 +1,157 @@
+"""What an answer cites: the documents that its markers name, for each of its claims."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+
+from proxy.citations.markers import IDENTIFIER, Known, is_index, marks, numbers, without
+from proxy.text.inline import tokens
+from proxy.text.markdown import Span, blocks, numbered_labels
+from proxy.types import Claim
+
+_MATHS = re.compile(
+    r"(?:[=∈+^]|\b(?:array|domain|eq|equals?|equation|index|interval|is|item|list|matrix|outputs?|prints?"
+    r"|range|returns?|sequence|set|tuple|vector|values?)[:：]?)[ \t]*$|区间[ \t]*$",
+    re.I,
+)
+_CALL = re.compile(r"\w\($", re.A)
+_BETWEEN = re.compile(r"\b(?:in|on|over|from|between|within)[ \t]*$", re.I)
+_PLAIN = re.compile(r"\[\d{1,3}\]")
+_BEFORE = 16
+_MOST_DOCUMENTS = 100
+
+
+def mentions(text: str) -> Iterator[Span]:
+    """The markers that `strip_markers` left in `text` and that name documents, in order.
+
+    An index (`a[1]`, `the array [1, 2]`) is no marker, nor is an interval: a list after `in` or `between`.
+    """
+    if "[" not in text and "【" not in text:
+        return
+    for block in blocks(text):
+        for token in tokens(text, block.lines[0], block.lines[1:]):
+            if (
+                token.kind == "citation"
+                and not token.whole
+                and _stands_for_a_document(text, token.start, token.end)
+            ):
+                yield token.start, token.end
+
+
+def _stands_for_a_document(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
+    if IDENTIFIER.search(before) or _CALL.search(before) or before.endswith("_"):
+        return False
+    if is_index(text, start, end):
+        return False
+    if _MATHS.search(before):
+        return False
+    if _PLAIN.fullmatch(text, start, end):
+        return True
+    return not _BETWEEN.search(before) and max(numbers(text[start:end]), default=0) < _MOST_DOCUMENTS
+
+
+_MENTION = re.compile(r"[\[【][^\[\]【】()^]+[\]】]")
+
+
+def in_parentheses(text: str) -> str:
+    """`text`, as long as before, with what `mentions` finds in parentheses: `according to (1)`. It names no
+    reference of ours."""
+    return _in_parentheses(text, (span for span in mentions(text) if _MENTION.fullmatch(text, *span)))
+
+
+def without_definitions(text: str) -> str:
+    """`text`, as long as before, with the labels of link definitions in parentheses where they are numbers
+    (`(1): https://…`): a renderer would make links of our markers, to where the upstream's own led."""
+    return _in_parentheses(text, numbered_labels(text))
+
+
+def _in_parentheses(text: str, spans: Iterable[Span]) -> str:
+    pieces, position = [], 0
+    for start, end in spans:
+        pieces.append(f"{text[position:start]}({text[start + 1 : end - 1]})")
+        position = end
+    return "".join(pieces) + text[position:]
+
+
+_GLUED = re.compile(r"[a-zA-Z\d]")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Markers that stood at `position` of the stripped text, and the distinct numbers that they name."""
+
+    position: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """An answer without its markers, and where each stood, in order. `mentions` are markers that stay in
+    it."""
+
+    text: str
+    marks: tuple[Mark, ...]
+    mentions: tuple[Mark, ...]
+    removed: tuple[int, ...] = field(repr=False)
+    """For each marker, the number of code points of the answer removed up to and including it."""
+
+    def original(self, start: int, end: int) -> Span:
+        """The span of the answer that `text[start:end]`, not empty, comes from, with its markers."""
+        return self._place(start), self._place(end - 1) + 1
+
+    def _place(self, index: int) -> int:
+        before = bisect_right(self.marks, index, key=lambda mark: mark.position)
+        return index + (self.removed[before - 1] if before else 0)
+
+
+def read_citations(text: str, known: Known = None) -> Cited:
+    """The answer without the markers that `strip_markers` removes, and what these cite.
+
+    It reads `[1]`, `[1][2]`, `[1, 2]`, `[1-3]`, `[1]–[3]`, `【1】`, `【1†source】`, `[^1]`, `[citation:1]`,
+    `[[1](url)]` and the links `[(1)](url)` and `[1](url)`. A footnote by name (`[^note]`) has no number; a
+    range of over 100 is read as its two ends. A marker that `strip_markers` leaves is part of the sentence,
+    and cites only as a mention (`according to [1]`); `a[1]` and a line of nothing but markers cite nothing.
+    """
+    runs = tuple(marks(text, known))
+    removed = tuple(accumulate(run.end - run.start for run in runs))
+    cited = (
+        Mark(run.end - gone, _once(number for span in run.each for number in numbers(text[slice(*span)])))
+        for run, gone in zip(runs, removed, strict=True)
+    )
+    stripped = without(text, runs)
+    mentioned = (
+        Mark(start, _once(numbers(stripped[start:end])))
+        for start, end in mentions(stripped)
+        if not _GLUED.search(stripped, max(0, start - 1), start)
+    )
+    return Cited(stripped, tuple(cited), tuple(mentioned), removed)
+
+
+def assign(claims: Sequence[Claim], cited: Cited) -> tuple[Claim, ...]:
+    """The claims of `segment(cited.text)`, each with the numbers cited for it.
+
+    Markers within a claim belong to it, and so do those behind it on the same line, before the next claim. A
+    marker that begins a line belongs to the claim after it. Markers at the end of a paragraph belong to its
+    last sentence alone, since nothing says that they cover the others. Markers behind something that is no
+    claim (code alone on its line) belong to none.
+    """
+    starts = [claim.start for claim in claims]
+    lines = [match.start() for match in re.finditer("\n", cited.text)]
+    found: dict[int, list[int]] = {}
+    for marker in sorted((*cited.marks, *cited.mentions), key=lambda marker: marker.position):
+        following = bisect_left(starts, marker.position)
+        line = bisect_left(lines, marker.position)
+        if following > 0 and line <= bisect_left(lines, claims[following - 1].end):
+            found.setdefault(following - 1, []).extend(marker.numbers)
+        elif following < len(claims) and line == bisect_left(lines, starts[following]):
+            found.setdefault(following, []).extend(marker.numbers)
+    return tuple(replace(claim, cited=_once(found.get(index, ()))) for index, claim in enumerate(claims))
+
+
+def _once(numbers: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(numbers))
