@@ -129,7 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=lambda given: Path(given).resolve(), required=True)
     parser.add_argument("--index", type=Path, help="an index of the corpus; default: made for this run")
     parser.add_argument("--concurrency", type=int, default=1)
     parser.add_argument("--json", action="store_true")

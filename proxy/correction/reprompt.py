@@ -36,7 +36,7 @@ CALLING = {"tools": "tool_choice", "functions": "function_call"}
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A passage as a re-prompt shows it. `title` is one line."""
+    """A passage as a re-prompt shows it. `title` is one line, with the headings of its section."""
 
     title: str
     text: str
@@ -54,7 +54,7 @@ def documents(findings: Iterable[Finding], max_chars: int) -> Iterator[Document]
             passages.setdefault(passage.text, passage)
     left = max_chars
     for text, passage in passages.items():
-        title = " ".join(passage.title.split())
+        title = " > ".join(" ".join(line.split()) for line in passage.heading.splitlines() if line.strip())
         left -= len(title)
         if left <= 0:
             return

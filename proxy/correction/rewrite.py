@@ -293,7 +293,7 @@ def _with_room(nonfactual: Sequence[Finding], max_chars: int) -> Iterator[Findin
     for number, finding in enumerate(nonfactual[:MAX_SENTENCES]):
         for evidence in finding.evidence[:1]:
             passage = evidence.passage
-            left -= 0 if passage.text in shown else len(passage.title) + len(passage.text)
+            left -= 0 if passage.text in shown else len(passage.heading) + len(passage.text)
             shown.add(passage.text)
         if left < 0 and number:
             return

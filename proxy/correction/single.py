@@ -112,7 +112,7 @@ def _excerpt(source: Evidence) -> str:
     passage, quote = source.passage, source.judgement.quote if source.judgement else None
     start = quote[0] if quote and len(passage.text) > MAX_SOURCE_CHARS else 0
     text = passage.text[start : start + MAX_SOURCE_CHARS]
-    return f"{passage.title}\n{text}" if passage.title else text
+    return f"{passage.heading}\n{text}".lstrip("\n")
 
 
 def _beginning(finding: Finding, source: Evidence) -> str:

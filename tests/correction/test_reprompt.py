@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,6 +117,16 @@ def test_documents_are_bounded_in_characters_best_first() -> None:
         assert sum(len(document.title) + len(document.text) for document in read.documents) <= bound
         assert all(text and whole.text.startswith(text) for text, whole in zip(shown, long, strict=False))
     assert shown == [one.text for one in long]
+
+
+def test_a_document_stands_under_the_headings_of_its_section() -> None:
+    leave = replace(HEIGHT, title="Staff\nhandbook", section="Leave > Parents")
+    placed = replace(CITY, section="page 3")
+    asked = last(
+        revision(chat(), attempt(finding("It is 300 metres high.", Verdict.UNSUPPORTED, leave, placed)))
+    )
+    assert "Staff handbook > Leave > Parents\n" in asked
+    assert "Paris\n" in asked
 
 
 def test_a_claim_without_evidence_is_still_named() -> None:
