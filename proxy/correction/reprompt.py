@@ -54,7 +54,8 @@ def documents(findings: Iterable[Finding], max_chars: int) -> Iterator[Document]
             passages.setdefault(passage.text, passage)
     left = max_chars
     for text, passage in passages.items():
-        title = " > ".join(" ".join(line.split()) for line in passage.heading.splitlines() if line.strip())
+        headings = passage.title, passage.heading.removeprefix(passage.title)
+        title = " > ".join(filter(None, (" ".join(heading.split()) for heading in headings)))
         left -= len(title)
         if left <= 0:
             return
