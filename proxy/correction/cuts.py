@@ -15,11 +15,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from proxy.text.markdown import Block, Span, blocks, is_ruler
-from proxy.text.pairs import unpaired
+from proxy.text.pairs import Mark, marks_of
 from proxy.types import Claim
 
 _KEPT = frozenset({"heading", "header"})
@@ -95,7 +95,21 @@ def _block_cuts(text: str, block: Block, runs: Sequence[Span]) -> list[Edit] | N
     if alone or block.kind == "row":
         whole = _whole(text, block)
         return None if whole is None else [Edit(*whole)]
-    return [_part(text, block, run) for run in reversed(runs)]
+    marks = [replace(mark, start=start + mark.start) for mark in marks_of(text[start:end])]
+    starts = [mark.start for mark in marks]
+    edits = []
+    for run in reversed(runs):
+        within = marks[bisect_left(starts, run[0]) : bisect_left(starts, run[1])]
+        edits.append(_part(text, block, run, *_left_by(within, run[0] - start, run[1] - start)))
+    return edits
+
+
+def _left_by(marks: Sequence[Mark], start: int, end: int) -> tuple[list[str], list[str]]:
+    """The marks that close something before `start`, and those that open something which ends behind `end`,
+    both offsets into the block."""
+    paired = [(mark, mark.partner) for mark in marks if mark.partner is not None]
+    closers = [mark.text for mark, partner in paired if partner < start]
+    return closers, [mark.text for mark, partner in paired if partner >= end]
 
 
 def _whole(text: str, block: Block) -> Span | None:
@@ -150,11 +164,12 @@ def _skipped(pattern: re.Pattern[str], text: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _part(text: str, block: Block, run: Span) -> Edit:
+def _part(
+    text: str, block: Block, run: Span, closers: Sequence[str] = (), openers: Sequence[str] = ()
+) -> Edit:
     """A part of a block goes, with the space or line end that would be left over. Marks in it whose
     counterparts stand outside of it stay."""
     start, end = run
-    openers, closers = unpaired(text[start:end])
     first, last = _line_of(block, start), _line_of(block, end - 1)
     starts_line, ends_line = start == block.lines[first][0], end == block.lines[last][1]
     left, right = start, end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from proxy.text.inline import tokens
 
@@ -26,27 +27,46 @@ _TAG = re.compile(
     re.I,
 )
 _STOPS = frozenset(".,;:!?。，；：！？")
+_FORMATTING = re.compile(r"\*{1,3}|_{1,3}|~~|[\[\]]")
+"""What formatting that was told as such begins with: emphasis, the text of a link."""
 _BEYOND_LATIN = "\u2e80"
 _OTHER = "\ufffc"
 
 
-def unpaired(text: str) -> tuple[list[str], list[str]]:
-    """The marks in a part of a block that open something which does not end in it, and those that close
-    something which does not begin in it, each in order. There are none in code, formulas and addresses.
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark at `start` of a text. `partner` is where its other half stands, None where it has none."""
+
+    start: int
+    text: str
+    opens: bool
+    partner: int | None = None
+
+
+def marks_of(text: str) -> list[Mark]:
+    """The marks of a block, or a part of one, in order. There are none in code, formulas and addresses.
     Linear in the length of the text.
     """
-    opened: dict[str, list[tuple[int, str]]] = {}
-    closers: list[str] = []
+    opened: dict[str, list[Mark]] = {}
+    found: list[Mark] = []
     for start, mark, name, opens, closes in _marks(text):
         partner = next((each for each in _partners(name) if closes and opened.get(each)), None)
         if partner is not None:
-            opened[partner].pop()
+            opening = opened[partner].pop()
+            found += [replace(opening, partner=start), Mark(start, mark, opens=False, partner=opening.start)]
         elif opens:
-            opened.setdefault(name, []).append((start, mark))
+            opened.setdefault(name, []).append(Mark(start, mark, opens=True))
         elif closes and not _NO_CLOSER.search(text[max(0, start - 3) : start + len(mark)]):
-            closers.append(mark)
-    openers = sorted(each for of_name in opened.values() for each in of_name)
-    return [mark for _, mark in openers], closers
+            found.append(Mark(start, mark, opens=False))
+    found += [mark for of_name in opened.values() for mark in of_name]
+    return sorted(found, key=lambda mark: mark.start)
+
+
+def unpaired(text: str) -> tuple[list[str], list[str]]:
+    """The marks in a part of a block that open something which does not end in it, and those that close
+    something which does not begin in it, each in order."""
+    lone = [mark for mark in marks_of(text) if mark.partner is None]
+    return [mark.text for mark in lone if mark.opens], [mark.text for mark in lone if not mark.opens]
 
 
 def _partners(name: str) -> tuple[str, ...]:
@@ -65,6 +85,8 @@ def _marks(text: str) -> Iterator[tuple[int, str, str, bool, bool]]:
         said = text[part.start : part.end]
         if part.kind != "text" and (tag := _TAG.fullmatch(said)):
             yield part.start, said, f"<{tag[2].lower()}>", not tag[1], bool(tag[1])
+        elif part.kind in ("open", "close") and (formatting := _FORMATTING.match(said)):
+            yield part.start, said, formatting.group(), part.kind == "open", part.kind == "close"
         elif part.kind == "text" and not escaped:
             for match in _MARK.finditer(shown, part.start, part.end):
                 before, after = shown[match.start() - 1 : match.start()], shown[match.end() : match.end() + 1]
