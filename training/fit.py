@@ -21,8 +21,9 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
-from proxy.checkers.nli.model import NLIModel, SpecialTokens
+from proxy.checkers.nli.model import NLIModel, SpecialTokens, moved
 from proxy.checkers.nli.reader import Reader
 from proxy.model_files import device, dtype_of
 from training.lora import adapted, restore, trained
@@ -46,6 +47,8 @@ log = logging.getLogger(__name__)
 
 _LOG_STEPS = 10
 _BETAS = (0.9, 0.98)
+_GPU_BATCH_TOKENS = 16_384
+"""Padded tokens that a GPU computes at once."""
 
 
 @dataclass(slots=True)
@@ -68,10 +71,10 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Sums over rows since the last report."""
+    """Sums over rows since the last report, left where they were computed: reading one waits for a GPU."""
 
-    loss: float = 0.0
-    right: int = 0
+    loss: Tensor | float = 0.0
+    right: Tensor | int = 0
     rows: int = 0
 
     def __add__(self, other: Progress) -> Progress:
@@ -150,7 +153,9 @@ class _Trainer:
     ) -> None:
         self._run, self._plan, self._settings, self._device = run, plan, settings, device()
         self._watch = watch
-        self._workers = settings.workers if self._device.type == "cpu" else 1
+        on_cpu = self._device.type == "cpu"
+        self._workers = settings.workers if on_cpu else 1
+        self._batch_tokens = settings.batch_tokens if on_cpu else _GPU_BATCH_TOKENS
         self._half = dtype_of("auto") is torch.bfloat16
         self._special: SpecialTokens = Reader(base).special
         self._model: NLIModel = adapted(base, settings, half=self._half).to(self._device)
@@ -232,7 +237,7 @@ class _Trainer:
         """The steps that are left, epoch after epoch."""
         passed = 0
         for epoch in count():
-            for step in steps(self._plan, self._settings, epoch):
+            for step in steps(self._plan, self._settings, epoch, self._batch_tokens):
                 if passed >= self.state.rows:
                     yield step
                 passed += sum(len(unit) for units in step for unit in units)
@@ -247,6 +252,7 @@ class _Trainer:
         ):
             batches.put(batch)
         rows = sum(len(unit) for units in step for unit in units)
+        torch.manual_seed(self._settings.seed + self.state.step)  # of dropout, wherever the run was stopped
         jobs = [pool.submit(self._drain, batches, rows) for _ in range(self._workers)]
         progress = sum((job.result() for job in jobs), Progress())
         share = rate_share(self.state, self._settings)
@@ -272,7 +278,7 @@ class _Trainer:
 
     def _learn(self, batch: MicroBatch, step_rows: int) -> Progress:
         """Forward and backward pass of a micro-batch, whose loss is its share of the step's."""
-        labels, groups = batch.labels.to(self._device), batch.groups.to(self._device)
+        labels, groups = moved(batch.labels, self._device), moved(batch.groups, self._device)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._half):
             logits = self._model(batch.pairs.to(self._device))
         logits = logits.float()
@@ -280,7 +286,7 @@ class _Trainer:
         ranking = ranking_loss(logits, labels, groups)
         ((loss + self._settings.ranking * ranking) / step_rows).backward()  # type: ignore[no-untyped-call]
         right = ((log_odds(logits.detach()) > 0) == (labels == 0)).sum()
-        return Progress(float(loss.detach()), int(right), len(labels))
+        return Progress(loss.detach(), right, len(labels))
 
     def _report(self, progress: Progress, until: int) -> None:
         state = self.state
@@ -288,8 +294,8 @@ class _Trainer:
             "fit: %d of %d rows, loss %.3f, %.1f%% right, rate %.2f, %.0f minutes so far",
             state.rows,
             until,
-            progress.loss / progress.rows,
-            100 * progress.right / progress.rows,
+            float(progress.loss) / progress.rows,
+            100 * int(progress.right) / progress.rows,
             rate_share(state, self._settings),
             state.seconds / 60,
         )

@@ -38,6 +38,10 @@ def adapted(base: Path, settings: Settings, *, half: bool = False) -> NLIModel:
         r=settings.rank, lora_alpha=settings.rank, target_modules="|".join(map(re.escape, names))
     )
     inject_adapter_in_model(config, model)
+    model.train()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = settings.dropout
     model.head.requires_grad_(True)
     if half:
         for parameter in model.encoder.parameters():

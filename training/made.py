@@ -17,7 +17,9 @@
   subject stands behind a claim about another one, which tells nothing. A claim that does not stands behind
   one that names it; a right one also behind that with the name of another subject, and is not borne out;
 - `untitled`: such rows without the title, or with the name of a file in its place, which tells nothing.
-  Only those whose evidence names the subject too, or whose claim does not.
+  Only those whose evidence names the subject too, or whose claim does not;
+- `sectioned`: such rows, whose evidence is a section of a longer document: under its title and a heading that
+  tells nothing, or under the name of a file and its title as the heading.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ Made = Literal[
     "leaning",
     "introduced",
     "untitled",
+    "sectioned",
 ]
 
 _NEAREST_OF = 64
@@ -308,6 +311,15 @@ def _untitled(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]
             yield _as(row, "untitled", row.label, title=name)
 
 
+def _sectioned(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRow]:
+    for row in _balanced(rows, rng):
+        if row.title:
+            language = language_of(row.claim)
+            under = (row.title, rng.choice(_HEADINGS[language]))
+            over = (rng.choice(_FILES[language]), row.title)
+            yield _as(row, "sectioned", row.label, title="\n".join(rng.choice((under, over))))
+
+
 _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[TrainingRow]]] = {
     "mismatched": _mismatched,
     "misnumbered": _misnumbered,
@@ -322,6 +334,7 @@ _MAKERS: Mapping[Made, Callable[[Sequence[TrainingRow], Random], Iterator[Traini
     "leaning": _leaning,
     "introduced": _introduced,
     "untitled": _untitled,
+    "sectioned": _sectioned,
 }
 
 

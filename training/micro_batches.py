@@ -29,8 +29,10 @@ class MicroBatch:
     groups: Tensor
 
 
-def steps(plan: Plan, settings: Settings, epoch: int) -> Iterator[list[list[Unit]]]:
+def steps(plan: Plan, settings: Settings, epoch: int, batch_tokens: int) -> Iterator[list[list[Unit]]]:
     """The plan once, as steps of micro-batches of units. The same arguments give the same steps.
+
+    A micro-batch has at most so many padded tokens, and no more rows than a step.
 
     The first epoch is in the plan's order, but for a shuffle within each pool; later ones are shuffled.
     """
@@ -44,10 +46,10 @@ def steps(plan: Plan, settings: Settings, epoch: int) -> Iterator[list[list[Unit
         pool.append(plan.unit(line))
         rows += len(pool[-1])
         if rows >= settings.step_rows * _POOL_STEPS:
-            yield from _pool_steps(pool, settings, rng)
+            yield from _pool_steps(pool, settings.step_rows, batch_tokens, rng)
             pool, rows = [], 0
     if pool:
-        yield from _pool_steps(pool, settings, rng)
+        yield from _pool_steps(pool, settings.step_rows, batch_tokens, rng)
 
 
 def micro_batch(units: Sequence[Unit], special: SpecialTokens) -> MicroBatch:
@@ -61,11 +63,13 @@ def micro_batch(units: Sequence[Unit], special: SpecialTokens) -> MicroBatch:
     )
 
 
-def _pool_steps(pool: Sequence[Unit], settings: Settings, rng: Random) -> Iterator[list[list[Unit]]]:
+def _pool_steps(
+    pool: Sequence[Unit], step_rows: int, batch_tokens: int, rng: Random
+) -> Iterator[list[list[Unit]]]:
     batches: list[list[Unit]] = []
     for unit in sorted(pool, key=_length):
-        rows = sum(map(len, batches[-1])) if batches else 0
-        if batches and (rows + len(unit)) * _length(unit) <= settings.batch_tokens:
+        rows = len(unit) + (sum(map(len, batches[-1])) if batches else 0)
+        if batches and rows <= step_rows and rows * _length(unit) <= batch_tokens:
             batches[-1].append(unit)
         else:
             batches.append([unit])
@@ -75,7 +79,7 @@ def _pool_steps(pool: Sequence[Unit], settings: Settings, rng: Random) -> Iterat
     for batch in batches:
         step.append(batch)
         rows += sum(map(len, batch))
-        if rows >= settings.step_rows:
+        if rows >= step_rows:
             yield step
             step, rows = [], 0
     if step:

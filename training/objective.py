@@ -31,12 +31,10 @@ def ranking_loss(logits: Tensor, labels: Tensor, groups: Tensor) -> Tensor:
     A group counts by the mean of its pairs times twice the rows of its smaller side, so that large groups do
     not outweigh the others.
     """
-    odds = log_odds(logits)
-    total = logits.new_zeros(())
-    for group in sorted(set(groups.tolist())):
-        own = groups == group
-        right, wrong = odds[own & (labels == 0)], odds[own & (labels != 0)]
-        if len(right) and len(wrong):
-            pairs = functional.softplus(wrong[None] - right[:, None])
-            total = total + pairs.mean() * min(len(right), len(wrong)) * 2
-    return total
+    odds, right = log_odds(logits), labels == 0
+    same = groups[:, None] == groups
+    rights, wrongs = (same & right).sum(1), (same & ~right).sum(1)
+    weights = 2 * torch.minimum(rights, wrongs) / (rights * wrongs).clamp(min=1)
+    pairs = same & right[:, None] & ~right
+    losses = functional.softplus(odds - odds[:, None])
+    return (losses * weights[:, None] * pairs).sum()

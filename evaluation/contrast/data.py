@@ -6,7 +6,8 @@ for choosing checkers. Those of `HELD_OUT` are only measured on: don't read them
 `TWO_PASSAGES` have two passages of like things, read together: a wrong claim says of the one what holds for
 the other. `HARD` claims follow kinds of wording that fooled a checker: rules applied to a case, sums, roles
 turned round, what an LLM sums up. `WORKPLACE` passages are of what folders hold: tables, several things in
-one sentence, rules with exceptions; some of its claims are short answers to a `question`.
+one sentence, rules with exceptions; some of its claims are short answers to a `question`. `SECTIONS` are
+passages that only their headings say the subject of, and wrong claims are of another section's.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ DEV = (_FOLDER / "dev_en.jsonl", _FOLDER / "dev_zh.jsonl")
 TWO_PASSAGES = (_FOLDER / "two_passages_en.jsonl", _FOLDER / "two_passages_zh.jsonl")
 HARD = (_FOLDER / "hard_en.jsonl", _FOLDER / "hard_zh.jsonl")
 WORKPLACE = (_FOLDER / "workplace_en.jsonl", _FOLDER / "workplace_zh.jsonl")
+SECTIONS = (_FOLDER / "sections_en.jsonl", _FOLDER / "sections_zh.jsonl")
 HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
 
 

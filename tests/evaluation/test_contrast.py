@@ -13,12 +13,14 @@ import pytest
 
 from evaluation.__main__ import main
 from evaluation.contrast.command import Part, measure
-from evaluation.contrast.data import DEV, HARD, HELD_OUT, TWO_PASSAGES, WORKPLACE, read_groups
+from evaluation.contrast.data import DEV, HARD, HELD_OUT, SECTIONS, TWO_PASSAGES, WORKPLACE, read_groups
+from evaluation.datasets import read_lines
 from evaluation.measurement import Judged
 from proxy.types import Verdict
 from tests.behaviours import Reply, Status
 from tests.evaluation.files import judge_config, write_lines
 from tests.scripted_upstream import Upstream
+from training.rows import TrainingRow
 
 ROOT = Path(__file__).parents[2]
 PASSAGE = "The mill in Elm was built in 1904. It has never flooded."
@@ -70,8 +72,8 @@ def test_claims_of_either_form_are_right_and_wrong(path: Path) -> None:
 
 
 def passages(files: Sequence[Path]) -> set[str]:
-    first = [group.right[0] for path in files for group in read_groups(path)]
-    return {text for row in first for text in (row.evidence, row.other) if text}
+    rows = (row for path in files for row in read_lines(path, TrainingRow))
+    return {text for row in rows for text in (row.evidence, row.other) if text}
 
 
 def test_no_passage_is_in_both_splits() -> None:
@@ -81,8 +83,15 @@ def test_no_passage_is_in_both_splits() -> None:
 def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
     files = sorted((ROOT / "training" / "contrast").glob("*.jsonl"))
     files = [path for path in files if not path.stem.startswith("structured")]  # replies, no pairs
-    assert len(files) == 9
-    assert not passages(files) & passages([*DEV, *HARD, *HELD_OUT, *TWO_PASSAGES, *WORKPLACE])
+    assert len(files) == 11
+    measured = [*DEV, *HARD, *HELD_OUT, *SECTIONS, *TWO_PASSAGES, *WORKPLACE]
+    assert not passages(files) & passages(measured)
+
+
+@pytest.mark.parametrize("path", SECTIONS, ids=lambda path: path.stem)
+def test_a_section_stands_under_two_lines_of_headings(path: Path) -> None:
+    rows = [row for group in read_groups(path) for row in group.rows]
+    assert {row.title.count("\n") for row in rows} == {1}
 
 
 @pytest.mark.parametrize("path", HARD, ids=lambda path: path.stem)

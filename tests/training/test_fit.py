@@ -98,7 +98,7 @@ def test_what_is_exported_computes_what_was_trained(recipe: Recipe, data: Path, 
     with torch.inference_mode():
         served, computed = loaded.model(batch), exact(batch)
         merged = trained_model(recipe, base, run)(batch)
-        unmerged = adapted(base, SETTINGS)
+        unmerged = adapted(base, SETTINGS).eval()
         own = {name: tensor.float() for name, tensor in load_file(run.path(TRAINED)).items()}
         for name, parameter in unmerged.named_parameters():
             for theirs, ours in (

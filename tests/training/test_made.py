@@ -219,3 +219,24 @@ def test_a_row_without_its_title_keeps_its_label_where_the_subject_is_still_know
     }
     assert "" in {row.title for row in found} != {""}
     assert not any("tower" in row.title for row in found)
+
+
+def test_a_section_stands_under_its_documents_title_or_is_named_by_its_heading() -> None:
+    own = [
+        TrainingRow.model_validate(
+            {
+                "id": f"{number}{label}",
+                "claim": claim,
+                "evidence": f"The tower {number} was built in 1889.",
+                "title": f"Tower {number}",
+                "label": label,
+            }
+        )
+        for number in range(8)
+        for claim, label in (("It is old.", "supported"), ("It is new.", "contradicted"))
+    ]
+    titles = [made.title.split("\n") for made in made_rows(own, "sectioned", Random(1))]
+    assert len(titles) == len(own)
+    assert {len(lines) for lines in titles} == {2}
+    assert {lines[0].startswith("Tower") for lines in titles} == {True, False}
+    assert all(any(line.startswith("Tower") for line in lines) for lines in titles)

@@ -76,22 +76,36 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """The same batch on a device."""
-        return Batch(*(tensor.to(device) for tensor in (self.ids, self.mask, self.evidence, self.claim)))
+        return Batch(*(moved(tensor, device) for tensor in (self.ids, self.mask, self.evidence, self.claim)))
+
+
+def moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the processor's memory on a device. A GPU goes on computing meanwhile."""
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def batch_of(pairs: Sequence[TokenPair], special: SpecialTokens) -> Batch:
     """The pairs as one batch, padded to the longest."""
-    length = max(pair.padded for pair in pairs)
-    ids = torch.full((len(pairs), length), special.pad)
-    mask, evidence, claim = (torch.zeros(len(pairs), length, dtype=torch.long) for _ in range(3))
-    for row, pair in enumerate(pairs):
-        split = len(pair.evidence)
-        tokens = [special.start, *pair.evidence, special.end, special.end, *pair.context, *pair.claim]
-        ids[row, : pair.length] = torch.tensor([*tokens, special.end])
-        mask[row, : pair.length] = 1
-        evidence[row, 1 : split + 1] = 1
-        claim[row, split + 3 + len(pair.context) : pair.length - 1] = 1
-    return Batch(ids, mask, evidence, claim)
+    width = max(pair.padded for pair in pairs)
+    start, end, pad = special.start, special.end, special.pad
+    rows = [
+        [start, *pair.evidence, end, end, *pair.context, *pair.claim, end, *[pad] * (width - pair.length)]
+        for pair in pairs
+    ]
+    split, stop = (
+        torch.tensor(sizes)[:, None]
+        for sizes in ([len(pair.evidence) for pair in pairs], [pair.length for pair in pairs])
+    )
+    claims = torch.tensor([len(pair.claim) for pair in pairs])[:, None]
+    place = torch.arange(width)
+    masks = (
+        place < stop,
+        (place > 0) & (place <= split),
+        (place >= stop - 1 - claims) & (place < stop - 1),
+    )
+    return Batch(torch.tensor(rows), *(mask.long() for mask in masks))
 
 
 class Head(nn.Module):
