@@ -170,6 +170,8 @@ def use_device(name: DeviceName) -> None:
             param="runtime.device",
         )
     _chosen["device"] = name
+    # cuDNN plans its attention anew for each shape of a batch, for 9 ms a layer; ours have many.
+    torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 def device() -> torch.device:

@@ -18,7 +18,7 @@ from training.__main__ import main
 from training.calibrate import calibrate, trained_model
 from training.export import export
 from training.fit import State, fit, rate_share
-from training.lora import adapted, trained
+from training.lora import adapted, restore, trained
 from training.plan import make_plan, read_plan
 from training.recipes import RECIPES, Recipe, Settings
 from training.run import CHECKPOINT, TRAINED, Run, TrainingError, open_run, read_json
@@ -100,14 +100,7 @@ def test_what_is_exported_computes_what_was_trained(recipe: Recipe, data: Path, 
         merged = trained_model(recipe, base, run)(batch)
         unmerged = adapted(base, SETTINGS).eval()
         own = {name: tensor.float() for name, tensor in load_file(run.path(TRAINED)).items()}
-        for name, parameter in unmerged.named_parameters():
-            for theirs, ours in (
-                (".lora_A.default.weight", ".lora_down"),
-                (".lora_B.default.weight", ".lora_up"),
-                ("", ""),
-            ):
-                if parameter.requires_grad and name.replace(theirs, ours) in own:
-                    parameter.copy_(own[name.replace(theirs, ours)])
+        restore(unmerged, own)
         trained = unmerged(batch)
     torch.testing.assert_close(served, merged, rtol=5e-2, atol=5e-2)  # it may compute in bfloat16
     torch.testing.assert_close(served, trained, rtol=5e-2, atol=5e-2)
