@@ -38,7 +38,7 @@ class AdaptedLinear(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """The outputs for `states` of shape (..., inputs)."""
         kind = self.weight.dtype
-        outputs: Tensor = _Adapted.apply(
+        outputs: Tensor = _Adapted.apply(  # type: ignore[no-untyped-call]
             states.to(kind), self.weight, self.bias, self.lora_down.to(kind), self.lora_up.to(kind)
         )
         return outputs

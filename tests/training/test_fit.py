@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import nn
+from torch.nn import functional
 
 from proxy.checkers import nli
 from proxy.checkers.nli.model import batch_of, load_adapted
@@ -18,7 +20,7 @@ from training.__main__ import main
 from training.calibrate import calibrate, trained_model
 from training.export import export
 from training.fit import State, fit, rate_share
-from training.lora import adapted, restore, trained
+from training.lora import AdaptedLinear, adapted, restore, trained
 from training.plan import make_plan, read_plan
 from training.recipes import RECIPES, Recipe, Settings
 from training.run import CHECKPOINT, TRAINED, Run, TrainingError, open_run, read_json
@@ -224,3 +226,16 @@ def test_what_a_run_may_begin_with_is_checked(recipe: Recipe, new_run: NewRun, t
     fit(run, base, replace(SETTINGS, total_rows=100))
     with pytest.raises(TrainingError, match="another --run"):
         fit(run, base, SETTINGS, begin=run.path(TRAINED))
+
+
+def test_an_adapted_layer_has_the_gradients_of_the_changed_weight() -> None:
+    torch.manual_seed(0)
+    layer = AdaptedLinear(nn.Linear(6, 5), rank=2).double()
+    nn.init.normal_(layer.lora_up)
+    states = torch.randn(3, 4, 6, dtype=torch.float64, requires_grad=True)
+    inputs = (states, layer.lora_down, layer.lora_up)
+    found = torch.autograd.grad(layer(states).square().sum(), inputs)
+    changed = layer.weight + layer.lora_up @ layer.lora_down
+    expected = torch.autograd.grad(functional.linear(states, changed, layer.bias).square().sum(), inputs)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
