@@ -18,7 +18,7 @@ from tests.serving import serving, settings_for
 
 PROXY = Path(__file__).parent.parent / "proxy"
 BACKENDS = ("retrieval", "checkers", "upstream")
-MOST = 36
+MOST = 37
 """Files, at most; a request's documents are looked for in each chat, and are one of them."""
 
 

@@ -49,7 +49,7 @@ def rows() -> list[dict[str, Any]]:
     """Two answers of two segments; the passage that bears a right one out is the second."""
     found = []
     for name, mills in FACTS:
-        passages = (f"{name} lies on a river.", town(name, mills))
+        passages = ("The river Ash is 90 kilometres long.", town(name, mills))
         found.append(segment(f"What of {name}?", town(name, mills), True, *passages))
         said = mills if name == "Elm" else mills + 5
         found.append(segment(f"What of {name}?", town(name, said), name == "Elm", *passages))
