@@ -292,8 +292,8 @@ def _sentence(text: str, start: int, end: int) -> tuple[str, str]:
 
 def is_index(text: str, start: int, end: int) -> bool:
     """Whether the brackets are an index of the word before them: in a line of code, or if that word has
-    another index in the sentence. A capitalised word may be a name with its citation."""
-    if (word := _ARRAY.search(text, max(0, start - 32), start)) is None:
+    another index in the sentence. A capitalised word may be a name with its citation. A link is no index."""
+    if text[end - 1] == ")" or (word := _ARRAY.search(text, max(0, start - 32), start)) is None:
         return False
     before, after = _sentence(text, start, end)
     if _CODE.match(before):
