@@ -153,5 +153,5 @@ def assign(claims: Sequence[Claim], cited: Cited) -> tuple[Claim, ...]:
     return tuple(replace(claim, cited=_once(found.get(index, ()))) for index, claim in enumerate(claims))
 
 
-def _once(numbers: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(numbers))
+def _once(named: Iterable[int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(named))

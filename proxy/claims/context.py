@@ -288,7 +288,8 @@ def _context(prior_claims: _PriorClaims, claim: Claim, question: str) -> Context
     if needed and not opening:
         said += [item.text for item in items if not item.name]
     if not _is_fragment(claim.plain):  # said before, it would be borne out by having been said
-        said = [part.replace(claim.plain, "").strip() for part in said]
+        itself = re.compile(rf"(?<!\w){re.escape(claim.plain)}(?!\w)")
+        said = [itself.sub("", part).strip() for part in said]
     before = " ".join(filter(None, said))
     if not opening and (topic or (needed and not before)):
         before = f"{shortened(question, _MAX_CONTEXT - len(before))} {before}"

@@ -165,6 +165,11 @@ def test_a_claim_that_was_said_before_is_no_context_of_itself(first: str, repeat
     assert contexts(again, "What?")[-1].before == first
 
 
+def test_the_beginning_of_another_sentence_is_no_repetition() -> None:
+    first = "A hut is older than the lake."
+    assert contexts(segment(f"{first}\nA hut is old"), "What?")[-1].before == first
+
+
 def test_the_nearest_words_of_a_long_context_are_kept() -> None:
     found = read(f"Lewis {'often ' * 60}wrote letters. He wrote Narnia.")
     before = found["He wrote Narnia."].before
