@@ -110,27 +110,32 @@ _LAST_INITIAL = re.compile(r"(?<![^\W_])[^\W\d_]\.$")
 _ENUMERATOR = re.compile(r"[(（]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)）、]{1,2}")
 
 
-def sentence_spans(text: str) -> list[Span]:
+def sentence_spans(text: str) -> tuple[Span, ...]:
     """Spans of the sentences of `text`, in order, disjoint, none empty or with white space at either end.
 
     Together they cover every character that is not white space. Blank lines always end a sentence, single
     line ends never. A citation marker after the stop stays with the sentence it cites for. Linear in the
-    length of the text.
+    length of the text. The spans of the last short texts are kept: a paragraph is read again for every
+    sentence that is written after it, and a passage for every claim.
     """
+    return _kept_spans(text) if len(text) <= _KEPT_CHARS else _spans(text)
+
+
+def _spans(text: str) -> tuple[Span, ...]:
     masked = _CITED_STOP.sub(_blank_citations, text)
     spans: list[Span] = []
     for start, end in _wide_pieces(masked):
         spans += _latin_spans(masked, start, end)
-    return _with_citations(text, spans)
+    return tuple(_with_citations(text, spans))
+
+
+_KEPT_TEXTS, _KEPT_CHARS = 2048, 4_000
+"""Texts whose spans are kept, and the length of the longest one."""
+_kept_spans = lru_cache(_KEPT_TEXTS)(_spans)
 
 
 def quotable_spans(text: str) -> tuple[Span, ...]:
-    """Spans of what can be quoted of a passage: its sentences, which line ends also end. Those of the last
-    passages are kept, since many claims are read with the same ones."""
-    return _kept_quotable(text) if len(text) <= _KEPT_CHARS else _quotable(text)
-
-
-def _quotable(text: str) -> tuple[Span, ...]:
+    """Spans of what can be quoted of a passage: its sentences, which line ends also end."""
     return tuple(
         (start + line.start(), start + line.end())
         for start, end in sentence_spans(text)
@@ -138,10 +143,7 @@ def _quotable(text: str) -> tuple[Span, ...]:
     )
 
 
-_KEPT_PASSAGES, _KEPT_CHARS = 1024, 8_000
-"""Passages whose spans are kept, and the length of the longest one."""
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
-_kept_quotable = lru_cache(_KEPT_PASSAGES)(_quotable)
 
 
 def _tokenizer() -> PunktSentenceTokenizer:

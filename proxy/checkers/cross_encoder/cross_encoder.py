@@ -88,7 +88,7 @@ class CrossEncoderChecker:
     def _read(self, pair: Pair) -> list[Window]:
         """The pair's windows; the span of each is what to quote of it."""
         windows = self._reader.read(pair)
-        sentences = sentence_spans(pair.evidence) if windows else []
+        sentences = sentence_spans(pair.evidence) if windows else ()
         return [replace(window, span=_whole(sentences, window.span)) for window in windows]
 
     def _judge(self, windows: Sequence[Window]) -> list[Judgement]:
