@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from charset_normalizer import from_bytes
+
 from index_builder.documents import MAX_BYTES, Document
 from proxy.errors import SourceError
 
@@ -21,6 +23,9 @@ _HIGH = re.compile(rb"[\x80-\xff]+")
 _GB2312_PAIR = re.compile(rb"[\xa1-\xf7][\xa1-\xfe]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _BLOCK = 1 << 20
+_NOT_LATIN = ("big5", "cp932", "euc_jp", "cp949", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874")
+_FEWEST_GUESSED, _GUESSED = 16, 1 << 16
+"""Bytes beyond ASCII from which an encoding can be told, and how much of the text tells it."""
 _TITLE = re.compile(
     r"\s{0,99}(?![-*#=_>|•])(\S(?:[^\n]{0,78}[^\s.!?:;,。！？：；，、])?)[ \t]{0,9}\n[ \t]{0,99}\n\s*\S"
 )
@@ -61,8 +66,9 @@ def encoding_of(data: bytes) -> str:
 
     UTF-8 where every character is valid, or nearly every one beyond ASCII (a few damaged bytes must not
     turn a whole Chinese document into noise); GB18030 where the bytes beyond ASCII come in pairs of the
-    GB2312 range and make Chinese words, not single characters within Latin ones; else Windows-1252, the
-    superset of Latin-1 that browsers take for it.
+    GB2312 range and make Chinese words, not single characters within Latin ones; where most of them stand
+    side by side, as in no Latin text, what charset-normalizer takes them for (Big5, Shift JIS, Windows-1251
+    and others); else Windows-1252, the superset of Latin-1 that browsers take for it.
 
     Raises:
         SourceError: the bytes are not text (they hold NUL, and no byte order mark explains it).
@@ -74,9 +80,16 @@ def encoding_of(data: bytes) -> str:
     valid, invalid = _utf8_characters(data)
     if invalid <= valid // 10:
         return "utf-8"
-    high = _HIGH.findall(data[:_BLOCK])
-    paired = 2 * sum(len(_GB2312_PAIR.findall(run)) for run in high)
-    return "gb18030" if paired >= 0.8 * sum(map(len, high)) and _reads_as_chinese(data[:_BLOCK]) else "cp1252"
+    runs = _HIGH.findall(data[:_BLOCK])
+    high = sum(map(len, runs))
+    paired = 2 * sum(len(_GB2312_PAIR.findall(run)) for run in runs)
+    if paired >= 0.8 * high and _reads_as_chinese(data[:_BLOCK]):
+        return "gb18030"
+    if high < _FEWEST_GUESSED or sum(len(run) for run in runs if len(run) > 1) < 0.6 * high:
+        return "cp1252"
+    beyond_ascii = data.index(runs[0])
+    guess = from_bytes(data[beyond_ascii : beyond_ascii + _GUESSED], cp_isolation=list(_NOT_LATIN)).best()
+    return guess.encoding if guess else "cp1252"
 
 
 def marked_encoding(data: bytes) -> str:

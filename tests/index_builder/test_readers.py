@@ -57,6 +57,11 @@ def sections(document: Document) -> dict[str, str]:
 # Plain text
 
 
+_TAIPEI = "臺北市立動物園位於臺北市文山區，一九一四年創立於圓山，一九八六年遷到木柵，面積約一百六十五公頃。"
+_TOKYO = "東京タワーは1958年に完成した電波塔で、高さは333メートルです。"
+_MOSCOW = "Москва — столица России, город федерального значения."
+
+
 @pytest.mark.parametrize(
     ("text", "data"),
     [
@@ -72,6 +77,9 @@ def sections(document: Document) -> dict[str, str]:
             for text in ["Größe: 12 m", "Ação", "Maçã, instalação", "GRÖßE", "Noël créée"]
         ),
         *((text, text.encode("gbk")) for text in ["锡", "A级", "T恤：99元", "3级", "第A组", "用Python写"]),
+        (_TAIPEI, _TAIPEI.encode("big5")),
+        (_TOKYO, _TOKYO.encode("shift_jis")),
+        (_MOSCOW, _MOSCOW.encode("cp1251")),
     ],
 )
 def test_text_in_the_usual_encodings(tmp_path: Path, text: str, data: bytes) -> None:
