@@ -137,10 +137,7 @@ def _load_from_milvus(settings: Settings, say: Callable[[str], None]) -> Library
 def compose(settings: Settings, say: Callable[[str], None] = silent) -> AppContext:
     """Everything that the settings describe. `say` is told what is being loaded. Raises `ConfigError`,
     `BrokenIndexError`."""
-    require_agreement(settings)
-    for upstream in settings.upstreams:
-        if upstream.model not in DESCRIPTIONS:
-            _require_key(upstream)
+    require_servable(settings)
     library = load_library(settings, say)
     say(f"Loading the checker {settings.checker.name} ...")
     backends = replace(make_backends(settings, library), threads=(library.thread,))
@@ -163,7 +160,16 @@ def with_others(backends: Backends, first: AppContext, say: Callable[[str], None
     return replace(first, others=others, close=close) if others else first
 
 
-def require_agreement(settings: Settings) -> None:
+def require_servable(settings: Settings) -> None:
+    """Raises `ConfigError` where the settings alone say that they can't be served: ways to stream and to
+    correct that exclude each other, an upstream without its key."""
+    _require_agreement(settings)
+    for upstream in settings.upstreams:
+        if upstream.model not in DESCRIPTIONS:
+            _require_key(upstream)
+
+
+def _require_agreement(settings: Settings) -> None:
     """Raises `ConfigError` where the ways to stream and to correct that are configured exclude each other."""
     preset, streaming, regeneration = PRESETS[settings.preset], settings.streaming, settings.regeneration
     closed = settings.verification.fail_closed

@@ -220,6 +220,19 @@ def test_modes_that_contradict_each_other_refuse_to_start(tmp_path: Path, exampl
     assert "contradict each other" in one_line(done)
 
 
+def test_config_prints_what_serve_would_refuse_and_says_so(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("streaming: {mode: sentence}\nregeneration: {on_unsupported: drop}\n", encoding="utf-8")
+    done = vouch("config", "--config", str(config), folder=tmp_path)
+    assert done.returncode == 2
+    assert yaml.safe_load(done.stdout)["streaming"]["mode"] == "sentence"
+    assert "contradict each other" in done.stderr
+    config.unlink()
+    keyless = vouch("config", folder=tmp_path, VOUCH_UPSTREAMS__0__MODEL="openai/gpt-4o-mini")
+    assert keyless.returncode == 2
+    assert "OPENAI_API_KEY" in keyless.stderr
+
+
 def test_a_port_in_use_is_one_clear_line(tmp_path: Path, example_index: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
