@@ -240,19 +240,32 @@ def _url(base: str | None, title: str) -> str:
 
 
 def wikitext_blocks(wikitext: str, dropped_prefixes: frozenset[str]) -> Iterator[Block]:
-    """The blocks of one page.
+    """The blocks of one page, without headings under which there is no text: mostly notes and links.
 
     Args:
         wikitext: the page's source.
         dropped_prefixes: the wiki's names for files and categories, lower case, in its languages. Links
             into these namespaces are no prose.
     """
+    waiting: list[Block] = []
+    for block in _blocks(wikitext, dropped_prefixes):
+        if block.heading:
+            while waiting and waiting[-1].level >= block.level:
+                waiting.pop()
+            waiting.append(block)
+        elif block.text.strip():
+            yield from waiting
+            waiting.clear()
+            yield block
+
+
+def _blocks(wikitext: str, dropped_prefixes: frozenset[str]) -> Iterator[Block]:
     run: list[str] = []
     for node in mwparserfromhell.parse(wikitext, skip_style_tags=True).nodes:
         if isinstance(node, Heading):
             yield from _paragraphs("".join(run))
             run.clear()
-            yield Block(_clean(_plain(node.title, dropped_prefixes)), heading=True)
+            yield Block(_clean(_plain(node.title, dropped_prefixes)), heading=True, level=node.level)
         elif isinstance(node, Tag) and _name(node) == "table":
             yield from _paragraphs("".join(run))
             run.clear()

@@ -660,6 +660,8 @@ WIKITEXT = """{{Infobox metal|name=Tin}}
 * [[Solder]]
 * pewter<br>and more
 === ''Empty'' ===
+=== In food ===
+Cans of tinplate.
 == History ==
 Known -{zh-hans:很久;zh-hant:很久了}- since the [[Bronze Age|<b>Bronze</b> Age]].
 [[Category:Metals]] [[fr:Étain]]
@@ -689,6 +691,7 @@ def test_a_wiki_dump_gives_the_prose_of_its_articles(tmp_path: Path, name: str) 
     )
     assert sections(tin) == {
         "Uses": "Solder\npewter\n\nand more",
+        "Uses > In food": "Cans of tinplate.",
         "History": "Known 很久 since the Bronze Age.",
     }
     assert zinn.text == "Lead."
