@@ -7,7 +7,9 @@ for choosing checkers. Those of `HELD_OUT` are only measured on: don't read them
 the other. `HARD` claims follow kinds of wording that fooled a checker: rules applied to a case, sums, roles
 turned round, what an LLM sums up. `WORKPLACE` passages are of what folders hold: tables, several things in
 one sentence, rules with exceptions; some of its claims are short answers to a `question`. `SECTIONS` are
-passages that only their headings say the subject of, and wrong claims are of another section's.
+passages that only their headings say the subject of, and wrong claims are of another section's. Passages of
+`SHORT_EVIDENCE` say little: most wrong claims are on their subject, and say what they don't; some Chinese ones
+say of another thing what the passage says of its own.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ TWO_PASSAGES = (_FOLDER / "two_passages_en.jsonl", _FOLDER / "two_passages_zh.js
 HARD = (_FOLDER / "hard_en.jsonl", _FOLDER / "hard_zh.jsonl")
 WORKPLACE = (_FOLDER / "workplace_en.jsonl", _FOLDER / "workplace_zh.jsonl")
 SECTIONS = (_FOLDER / "sections_en.jsonl", _FOLDER / "sections_zh.jsonl")
+SHORT_EVIDENCE = (_FOLDER / "short_evidence_en.jsonl", _FOLDER / "short_evidence_zh.jsonl")
 HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from evaluation.__main__ import main
 from evaluation.contrast.command import Part, measure
-from evaluation.contrast.data import DEV, HARD, HELD_OUT, SECTIONS, TWO_PASSAGES, WORKPLACE, read_groups
+from evaluation.contrast.data import DEV, HARD, HELD_OUT, SECTIONS, SHORT_EVIDENCE, TWO_PASSAGES, WORKPLACE, read_groups
 from evaluation.datasets import read_lines
 from evaluation.measurement import Judged
 from proxy.types import Verdict
@@ -84,7 +84,7 @@ def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
     files = sorted((ROOT / "training" / "contrast").glob("*.jsonl"))
     files = [path for path in files if not path.stem.startswith("structured")]  # replies, no pairs
     assert len(files) == 11
-    measured = [*DEV, *HARD, *HELD_OUT, *SECTIONS, *TWO_PASSAGES, *WORKPLACE]
+    measured = [*DEV, *HARD, *HELD_OUT, *SECTIONS, *SHORT_EVIDENCE, *TWO_PASSAGES, *WORKPLACE]
     assert not passages(files) & passages(measured)
 
 
@@ -92,6 +92,13 @@ def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
 def test_a_section_stands_under_two_lines_of_headings(path: Path) -> None:
     rows = [row for group in read_groups(path) for row in group.rows]
     assert {row.title.count("\n") for row in rows} == {1}
+
+
+@pytest.mark.parametrize("path", SHORT_EVIDENCE, ids=lambda path: path.stem)
+def test_a_passage_of_short_evidence_says_little(path: Path) -> None:
+    groups = list(read_groups(path))
+    assert {(len(group.right), len(group.wrong)) for group in groups} == {(3, 3)}
+    assert max(len(row.evidence) for group in groups for row in group.rows) < 400
 
 
 @pytest.mark.parametrize("path", HARD, ids=lambda path: path.stem)
