@@ -242,7 +242,6 @@ RECIPES: Mapping[Size, Recipe] = {
             rank=64,
             from_layer=2,
             step_rows=192,
-            batch_tokens=1280,
             decay=0.75,
         ),
     ),

@@ -8,8 +8,8 @@ the other. `HARD` claims follow kinds of wording that fooled a checker: rules ap
 turned round, what an LLM sums up. `WORKPLACE` passages are of what folders hold: tables, several things in
 one sentence, rules with exceptions; some of its claims are short answers to a `question`. `SECTIONS` are
 passages that only their headings say the subject of, and wrong claims are of another section's. Passages of
-`SHORT_EVIDENCE` say little: most wrong claims are on their subject, and say what they don't; some Chinese ones
-say of another thing what the passage says of its own.
+`SHORT_EVIDENCE` say little: most wrong claims are on their subject, and say what they don't; some Chinese
+ones say of another thing what the passage says of its own.
 """
 
 from __future__ import annotations

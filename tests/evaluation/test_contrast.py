@@ -13,7 +13,16 @@ import pytest
 
 from evaluation.__main__ import main
 from evaluation.contrast.command import Part, measure
-from evaluation.contrast.data import DEV, HARD, HELD_OUT, SECTIONS, SHORT_EVIDENCE, TWO_PASSAGES, WORKPLACE, read_groups
+from evaluation.contrast.data import (
+    DEV,
+    HARD,
+    HELD_OUT,
+    SECTIONS,
+    SHORT_EVIDENCE,
+    TWO_PASSAGES,
+    WORKPLACE,
+    read_groups,
+)
 from evaluation.datasets import read_lines
 from evaluation.measurement import Judged
 from proxy.types import Verdict
