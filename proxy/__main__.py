@@ -434,10 +434,16 @@ def keys_revoke(
 
 @app.command("config")
 def config_command(config: ConfigOption = None) -> None:
-    """Print the settings in effect, out of defaults, settings file and environment. Secrets are masked."""
+    """Print the settings in effect, out of defaults, settings file and environment. Secrets are masked.
+
+    Says behind them what `vouch serve` would refuse.
+    """
     from proxy.cli import show_config as command
 
-    command.run(config)
+    settings = command.run(config)
+    from proxy.cli.compose import require_servable  # a second of imports, when all is to be seen already
+
+    require_servable(settings)
 
 
 def main() -> NoReturn:

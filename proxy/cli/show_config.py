@@ -9,13 +9,11 @@ from rich.syntax import Syntax
 
 from proxy.config.load import load
 from proxy.config.masked import dump
+from proxy.config.settings import Settings
 
 
-def run(config: Path | None) -> None:
-    """Prints the effective settings as YAML; plain when it is not read by a person.
-
-    Raises `ConfigError`, once they are printed, where `vouch serve` would refuse them.
-    """
+def run(config: Path | None) -> Settings:
+    """Prints the effective settings as YAML, plain when it is not read by a person, and returns them."""
     settings = load(config)
     text = dump(settings)
     console = Console(soft_wrap=True)
@@ -23,6 +21,4 @@ def run(config: Path | None) -> None:
         console.print(Syntax(text, "yaml", background_color="default"))
     else:
         print(text, end="")
-    from proxy.cli.compose import require_servable  # a second of imports, after what is already to be seen
-
-    require_servable(settings)
+    return settings
