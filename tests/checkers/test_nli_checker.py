@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
-from transformers import BertTokenizerFast, MPNetConfig, MPNetModel
+from transformers import BertModel, BertTokenizerFast, MPNetModel
 
 from proxy.checkers.nli import NLIChecker, load
+from proxy.checkers.nli.attention import ServedAttention
 from proxy.checkers.nli.model import (
-    FusedAttention,
     NLIModel,
     SpecialTokens,
     TokenPair,
@@ -80,25 +80,33 @@ def checker(loaded: Loaded) -> Iterator[NLIChecker]:
 
 
 @pytest.mark.parametrize("lengths", [(30, 7, 18), (12, 12)])
-def test_mpnet_by_the_fused_kernel_computes_what_transformers_does(
-    lengths: tuple[int, ...], tmp_path: Path
+@pytest.mark.parametrize("products", [False, True])
+@pytest.mark.parametrize("kind", [BertModel, MPNetModel])
+def test_the_layers_that_serve_compute_what_those_of_transformers_do(
+    kind: type[BertModel | MPNetModel],
+    products: bool,
+    lengths: tuple[int, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("proxy.checkers.nli.attention._multiplies", lambda _: products)
     torch.manual_seed(5)
-    config = MPNetConfig(
+    config = kind.config_class(
         vocab_size=50, hidden_size=24, num_hidden_layers=3, num_attention_heads=2, intermediate_size=32
     )
-    encoder = MPNetModel(config, add_pooling_layer=False)
-    torch.nn.init.normal_(encoder.encoder.relative_attention_bias.weight)
+    encoder = kind(config, add_pooling_layer=False)
+    if isinstance(encoder, MPNetModel):
+        torch.nn.init.normal_(encoder.encoder.relative_attention_bias.weight)
     encoder.save_pretrained(tmp_path)
     plain = load_base(tmp_path, HIDDEN)
     head = {name: torch.randn_like(value) for name, value in plain.state_dict().items() if "head." in name}
     plain.load_state_dict(head, strict=False)
-    fused = load_adapted(tmp_path, HIDDEN, head, torch.float32)
+    served = load_adapted(tmp_path, HIDDEN, head, torch.float32)
     pairs = [TokenPair(tuple(range(4, 4 + length)), (9, 8, 7)) for length in lengths]
     with torch.inference_mode():
         batch = batch_of(pairs, SpecialTokens(0, 2, 1))
-        torch.testing.assert_close(fused(batch), plain(batch))
-    assert any(isinstance(module, FusedAttention) for module in fused.modules())
+        torch.testing.assert_close(served(batch), plain(batch))
+    assert sum(isinstance(module, ServedAttention) for module in served.modules()) == 3
 
 
 TOWER = "the tower is 330 metres tall. it stands in the town. the king built a castle."

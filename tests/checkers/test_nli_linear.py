@@ -8,31 +8,29 @@ from torch import nn
 from transformers import MPNetConfig
 from transformers.models.mpnet.modeling_mpnet import MPNetIntermediate
 
-from proxy.checkers.nli.linear import Int8Linear, PackedLinear, SevenBitLinear, use_fast_layers
+from proxy.checkers.nli.linear import Int8Linear, PackedLinear, multiplies_bfloat16, use_fast_layers
 
 _VNNI = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="the processor has no VNNI")
-_ONEDNN: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-_PACKS = _ONEDNN and torch.ops.mkldnn._is_mkldnn_bf16_supported()
-_BF16 = pytest.mark.skipif(not _PACKS, reason="oneDNN does not multiply bfloat16 here")
+_BF16 = pytest.mark.skipif(not multiplies_bfloat16(), reason="oneDNN does not multiply bfloat16 here")
 _AVX2 = pytest.mark.skipif(not torch.cpu._is_avx2_supported(), reason="the processor has no AVX2")
 
 
 @pytest.mark.parametrize(
-    ("kind", "dtype", "most"),
+    ("greatest", "dtype", "most"),
     [
-        pytest.param(Int8Linear, torch.float32, 0.02, marks=_VNNI),
-        pytest.param(Int8Linear, torch.bfloat16, 0.02, marks=_VNNI),
-        pytest.param(SevenBitLinear, torch.float32, 0.04, marks=_AVX2),
+        pytest.param(127, torch.float32, 0.02, marks=_VNNI),
+        pytest.param(127, torch.bfloat16, 0.02, marks=_VNNI),
+        pytest.param(63, torch.float32, 0.04, marks=_AVX2),
     ],
 )
 def test_a_layer_of_integers_computes_what_the_layer_does(
-    kind: type[Int8Linear], dtype: torch.dtype, most: float
+    greatest: int, dtype: torch.dtype, most: float
 ) -> None:
     torch.manual_seed(0)
     layer = nn.Linear(96, 64).to(dtype)
     states = torch.randn(2, 200, 96, dtype=dtype) * torch.logspace(-2, 2, 200)[:, None].to(dtype)
     with torch.inference_mode():
-        exact, rounded = layer(states).float(), kind(layer)(states)
+        exact, rounded = layer(states).float(), Int8Linear(layer, greatest)(states)
     assert rounded.dtype is dtype
     assert rounded.shape == exact.shape
     assert ((rounded.float() - exact).norm(dim=-1) / exact.norm(dim=-1)).max() < most
@@ -62,7 +60,7 @@ def test_layers_are_replaced_only_where_that_is_faster(monkeypatch: pytest.Monke
         use_fast_layers(parent, torch.device(device))
         return type(parent[0])
 
-    packed = PackedLinear if _PACKS else nn.Linear
+    packed = PackedLinear if multiplies_bfloat16() else nn.Linear
 
     def processor(vnni: bool, avx2: bool, amx: bool = False) -> None:
         monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
@@ -80,7 +78,7 @@ def test_layers_are_replaced_only_where_that_is_faster(monkeypatch: pytest.Monke
     processor(vnni=False, avx2=True)
     assert kind(768, torch.bfloat16) is packed
     if torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
-        assert kind(768, torch.float32) is SevenBitLinear
+        assert kind(768, torch.float32) is Int8Linear
     assert kind(384, torch.float32) is nn.Linear
     processor(vnni=False, avx2=False)
     assert kind(768, torch.float32) is nn.Linear

@@ -7,7 +7,8 @@ lay their weights out once as oneDNN wants them, where PyTorch does that for eac
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,8 @@ from transformers.activations import GELUActivation
 
 _LEAST_WIDTH = 768
 """Inputs of a layer from which integers are faster than bfloat16, and seven bits than float32."""
+_SEVEN_BITS = 63
+_LEAST = 1e-12
 _ACTIVATION = "intermediate_act_fn"
 """What transformers calls the function behind a layer, in BERT and MPNet."""
 _ROWS = 160
@@ -24,21 +27,27 @@ _PACKED_ROWS = 512
 
 
 class Int8Linear(nn.Module):
-    """A linear layer with the weights of another one, rounded to eight bits, for processors with VNNI."""
+    """A linear layer with the weights of another one, rounded to eight bits.
 
-    weight: Tensor
+    Inputs have eight bits too on processors with VNNI. With AVX2 alone they have seven: pairs of products are
+    added up in sixteen bits there, which eight would overflow.
+    """
+
     scale: Tensor
     bias: Tensor
-    most: ClassVar[int] = 127
-    """The greatest absolute value of an input once it is rounded."""
+    zeros: Tensor
 
-    def __init__(self, layer: nn.Linear) -> None:
+    def __init__(self, layer: nn.Linear, most: int = 127) -> None:
+        """`most` is the greatest absolute value of an input once it is rounded."""
         super().__init__()
-        self.register_buffer("bias", layer.bias.detach().float())
+        self._most = most
         weights = layer.weight.detach().float()
-        scale = _scale(weights, 127)
-        self.register_buffer("scale", scale[:, 0])
-        self.register_buffer("weight", self._packed(_rounded(weights, scale)))
+        scale = weights.abs().amax(-1).clamp_(min=_LEAST).div_(127)
+        rounded = (weights / scale[:, None]).round_().to(torch.int8)
+        self.register_buffer("bias", layer.bias.detach())
+        self.register_buffer("scale", scale)
+        self.register_buffer("zeros", torch.zeros(layer.out_features, dtype=torch.int32))
+        self._weight: Tensor = torch.ops.onednn.qlinear_prepack(rounded, [_ROWS, layer.in_features])
 
     def forward(self, states: Tensor) -> Tensor:
         """The outputs for `states` of shape (..., inputs), in their type."""
@@ -46,42 +55,16 @@ class Int8Linear(nn.Module):
         outputs = torch.empty(len(rows), len(self.bias), dtype=states.dtype)
         for start in range(0, len(rows), _ROWS):
             some = rows[start : start + _ROWS]
-            scale = _scale(some, self.most)
-            products = self._products(some, scale)
-            outputs[start : start + _ROWS] = torch.addcmul(self.bias, products, scale, out=products)
+            scale = _greatest(some).div_(self._most).clamp_(min=_LEAST)
+            inputs = (
+                torch.div(some, scale.float()).add_(self._most).round_().to(torch.uint8)
+            )  # none may be negative
+            products = torch.ops.onednn.qlinear_pointwise(
+                inputs, 1.0, self._most, self._weight, self.scale, self.zeros,
+                None, 1.0, 0, states.dtype, "none", [], "",
+            )  # fmt: skip
+            torch.addcmul(self.bias, products, scale, out=outputs[start : start + _ROWS])
         return outputs.view(*states.shape[:-1], len(self.bias))
-
-    def _packed(self, weights: Tensor) -> Tensor:
-        """The rounded weights, of shape (outputs, inputs), as `_products` wants them."""
-        return weights.t()
-
-    def _products(self, rows: Tensor, scale: Tensor) -> Tensor:
-        """The rows, each divided by its scale, times the weights; float32."""
-        return torch._int_mm(_rounded(rows, scale), self.weight) * self.scale
-
-
-class SevenBitLinear(Int8Linear):
-    """The same for processors with AVX2 alone. Inputs have seven bits: pairs of products are added up in
-    sixteen bits there, which eight would overflow."""
-
-    zeros: Tensor
-    most = 63
-
-    def __init__(self, layer: nn.Linear) -> None:
-        super().__init__(layer)
-        self.register_buffer("zeros", torch.zeros(layer.out_features, dtype=torch.int32))
-
-    def _packed(self, weights: Tensor) -> Tensor:
-        packed: Tensor = torch.ops.onednn.qlinear_prepack(weights, [_ROWS, weights.shape[1]])
-        return packed
-
-    def _products(self, rows: Tensor, scale: Tensor) -> Tensor:
-        inputs = torch.div(rows, scale).add_(self.most).round_().to(torch.uint8)  # they must not be negative
-        products: Tensor = torch.ops.onednn.qlinear_pointwise(
-            inputs, 1.0, self.most, self.weight, self.scale, self.zeros,
-            None, 1.0, 0, torch.float32, "none", [], "",
-        )  # fmt: skip
-        return products
 
 
 class PackedLinear(nn.Module):
@@ -109,32 +92,34 @@ def use_fast_layers(model: nn.Module, device: torch.device) -> None:
                 continue
             if (kind := _kind(layer)) is not None:
                 setattr(parent, name, kind(layer))
-            elif layer.weight.dtype == torch.bfloat16 and _packs():
+            elif layer.weight.dtype == torch.bfloat16 and multiplies_bfloat16():
                 gelu = isinstance(getattr(parent, _ACTIVATION, None), GELUActivation)
                 setattr(parent, name, PackedLinear(layer, gelu))
                 if gelu:
                     setattr(parent, _ACTIVATION, nn.Identity())
 
 
-def _packs() -> bool:
+def multiplies_bfloat16() -> bool:
+    """Whether oneDNN multiplies matrices in bfloat16 on this processor."""
     available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return available and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def _kind(layer: nn.Linear) -> type[Int8Linear] | None:
+def _kind(layer: nn.Linear) -> Callable[[nn.Linear], nn.Module] | None:
     wide, whole = layer.in_features >= _LEAST_WIDTH, layer.weight.dtype == torch.float32
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return None
     if not whole and torch.cpu._is_amx_tile_supported():
         return None  # it multiplies bfloat16 faster
     if torch.cpu._is_vnni_supported():
         return Int8Linear if wide or whole else None
-    packs = torch.cpu._is_avx2_supported() and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    return SevenBitLinear if wide and whole and packs else None
+    return (
+        partial(Int8Linear, most=_SEVEN_BITS) if wide and whole and torch.cpu._is_avx2_supported() else None
+    )
 
 
-def _scale(rows: Tensor, most: int) -> Tensor:
-    """What 1 stands for in each row, in float32, if its greatest absolute value becomes `most`."""
-    return rows.abs().amax(-1, keepdim=True).float().clamp_(min=1e-12).div_(most)
-
-
-def _rounded(rows: Tensor, scale: Tensor) -> Tensor:
-    return torch.div(rows, scale).round_().to(torch.int8)
+def _greatest(rows: Tensor) -> Tensor:
+    """The greatest absolute value of each row, of shape (rows, 1)."""
+    if rows.dtype == torch.bfloat16:  # without its sign it sorts like the integer of the same bits
+        return (rows.view(torch.int16) & 0x7FFF).amax(-1, keepdim=True).view(torch.bfloat16)
+    return rows.abs().amax(-1, keepdim=True)

@@ -16,9 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModel
 from transformers.initialization import no_init_weights
-from transformers.modeling_outputs import BaseModelOutput
-from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
+from proxy.checkers.nli.attention import served
 from proxy.checkers.nli.packed import PACKED, PackedEmbedding, read_packed
 from proxy.types import NLILabel
 
@@ -158,56 +157,6 @@ class NLIModel(nn.Module):
         return logits
 
 
-class FusedAttention(nn.Module):
-    """MPNet's attention with the weights of `attention`, by PyTorch's fused kernel.
-
-    transformers does not use it for MPNet. It answers faster and learns more slowly: for serving only.
-    """
-
-    def __init__(self, attention: MPNetSelfAttention) -> None:
-        super().__init__()
-        self.q, self.k, self.v, self.o = attention.q, attention.k, attention.v, attention.o
-        self._width = attention.attention_head_size
-
-    def forward(
-        self, states: Tensor, mask: Tensor | None, bias: Tensor, output_attentions: bool = False
-    ) -> tuple[Tensor]:
-        """The outputs for `states` of shape (pairs, length, width). `bias`, of shape (pairs, heads, length,
-        length), is added to the scores; `mask` must be in it already."""
-        heads = (*states.shape[:-1], -1, self._width)
-        q, k, v = (layer(states).view(heads).transpose(1, 2) for layer in (self.q, self.k, self.v))
-        attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
-        return (self.o(attended.transpose(1, 2).flatten(2)),)
-
-
-class FusedEncoder(nn.Module):
-    """MPNet's layers with the weights of `encoder` and `FusedAttention`."""
-
-    def __init__(self, encoder: MPNetEncoder) -> None:
-        super().__init__()
-        self._position_bias = encoder.compute_position_bias
-        self.layer, self.relative_attention_bias = encoder.layer, encoder.relative_attention_bias
-        for layer in self.layer:
-            layer.attention.attn = FusedAttention(layer.attention.attn)
-
-    def forward(
-        self, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: object
-    ) -> BaseModelOutput:
-        """The last states, of shape (pairs, length, width)."""
-        bias = self._position_bias(hidden_states)
-        if attention_mask is not None:
-            bias = bias + attention_mask
-        for layer in self.layer:
-            (hidden_states,) = layer(hidden_states, None, bias)
-        return BaseModelOutput(last_hidden_state=hidden_states)
-
-
-def _fused(encoder: nn.Module) -> nn.Module:
-    if isinstance(encoder.encoder, MPNetEncoder):
-        encoder.encoder = FusedEncoder(encoder.encoder)
-    return encoder.eval()
-
-
 def load_base(folder: Path, hidden: int) -> NLIModel:
     """The pretrained encoder of a folder, in float32, with an untrained head.
 
@@ -237,7 +186,7 @@ def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype
         encoder = AutoModel.from_config(config, add_pooling_layer=False, dtype=dtype)
     if (folder / PACKED).exists():
         encoder.set_input_embeddings(PackedEmbedding(folder / PACKED, _VOCABULARY, dtype))
-    model = NLIModel(_fused(encoder), config.hidden_size, hidden)
+    model = NLIModel(encoder.eval(), config.hidden_size, hidden)
     left, changes = dict(model.named_parameters()), dict(adapter)
     with torch.no_grad():
         for name, tensor in _tensors(folder):
@@ -251,6 +200,7 @@ def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype
             left.pop(name).copy_(changes.pop(name))
     if left or changes:
         raise KeyError(f"{next(iter(changes or left))} is in one of base model and adapter only")
+    model.encoder = served(encoder)
     return model
 
 
