@@ -56,9 +56,8 @@ class Int8Linear(nn.Module):
         for start in range(0, len(rows), _ROWS):
             some = rows[start : start + _ROWS]
             scale = _greatest(some).div_(self._most).clamp_(min=_LEAST)
-            inputs = (
-                torch.div(some, scale.float()).add_(self._most).round_().to(torch.uint8)
-            )  # none may be negative
+            inputs = torch.div(some, scale.float()).add_(self._most).round_()  # none may be negative
+            inputs = inputs.to(torch.int16).to(torch.uint8)  # straight from float32 it takes twice as long
             products = torch.ops.onednn.qlinear_pointwise(
                 inputs, 1.0, self._most, self._weight, self.scale, self.zeros,
                 None, 1.0, 0, states.dtype, "none", [], "",
