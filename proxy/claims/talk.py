@@ -95,10 +95,11 @@ _UNTOLD = (
     r"(?:determined|answered|inferred|confirmed|concluded|verified)\b"
     rf"|\b(?:no|not enough|insufficient) {_DETAIL})"
 )
+_TOPIC = r"(?:(?:as (?:for|to)|regarding|concerning|about|when it comes to) [^,;]{1,80}, )?"
 UNSAID = _any(
-    rf"{REFERENCE}(?: [a-z]+ly)? (?:do|does|did)(?: not|n't)(?: [a-z]+ly)? {_TELL}",
-    rf"{REFERENCE}(?: [a-z]+ly)? (?:contain|provide|give|offer|include|ha)[a-z]* no {_DETAIL}",
-    rf"(?:none|neither) of {REFERENCE} [a-z]+",
+    rf"{_TOPIC}{REFERENCE}(?: [a-z]+ly)? (?:do|does|did)(?: not|n't)(?: [a-z]+ly)? {_TELL}",
+    rf"{_TOPIC}{REFERENCE}(?: [a-z]+ly)? (?:contain|provide|give|offer|include|ha)[a-z]* no {_DETAIL}",
+    rf"{_TOPIC}(?:none|neither) of {REFERENCE} [a-z]+",
     rf"(?:[a-z]+, )?{SOURCED}, [^,;]{{0,80}}?{_UNTOLD}",
     rf"(?:[a-z]+, )?[^,;]{{0,120}}?{_UNTOLD}"
     rf"[^,;]{{0,120}}? (?:in|from|by|within|based on) (?:any of |one of )?{REFERENCE}",
@@ -198,7 +199,7 @@ _UNTOLD_ZH = (
     r"|不得而知"
 )
 UNSAID_ZH = _any(
-    rf"{REFERENCE_ZH}[中里]?(?:并|都|均|也|似乎|还){{0,2}}(?:没有?|未能?|并未|无)(?:明确|直接|具体|详细|任何){{0,2}}地?"
+    rf"(?:(?:关于|对于|至于|有关)[^，,。；;]{{1,40}}[，,])?{REFERENCE_ZH}[中里]?(?:并|都|均|也|似乎|还){{0,2}}(?:没有?|未能?|并未|无)(?:明确|直接|具体|详细|任何){{0,2}}地?"
     r"(?:提到|提及|说明|提供|给出|涉及|包含|指出|记载|相关|关于|有关|信息|描述|讨论)"
     rf"|{SOURCED_ZH}[中里]?[，,]?[^，,。；;]{{0,40}}?(?:{_UNTOLD_ZH})"
     rf"|[^，,。；;]{{0,40}}?(?:没有|未)在{REFERENCE_ZH}"

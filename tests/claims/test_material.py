@@ -95,6 +95,8 @@ def test_clauses_of_an_attributed_fact_are_spans_of_the_draft() -> None:
         "Therefore, the answer cannot be determined from the given passages.",
         "Passages 3, 4",
         "(Source: Document 2).",
+        "关于罗马的人口，文档没有提到。",
+        "As for the population of Rome, the documents don't say.",
         "文档中没有提到罗马的人口。",
         "根据提供的资料，无法确定罗马的人口。",
         "抱歉，根据已有信息无法给出准确的评价。",
