@@ -38,12 +38,10 @@ class ServedAttention(nn.Module):
         pairs, length, width = hidden_states.shape
         heads = self.qkv(hidden_states).view(pairs, length, 3, self._heads, width // self._heads)
         q, k, v = heads.permute(2, 0, 3, 1, 4)
-        if added is None or added.dim() == 4:
-            attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=added)
+        if added is not None and _multiplies(hidden_states):
+            attended = _attended(q.contiguous(), k.contiguous(), v.contiguous(), added)
         else:
-            q, k, v = (states.reshape(-1, length, states.shape[-1]) for states in (q, k, v))
-            scores = torch.baddbmm(added, q, k.mT, alpha=q.shape[-1] ** -0.5)
-            attended = torch.bmm(scores.softmax(-1), v).view(pairs, self._heads, length, -1)
+            attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=added)
         return self.out(attended.transpose(1, 2).flatten(2)), None
 
 
@@ -81,10 +79,7 @@ class ServedEncoder(nn.Module):
         return EncoderOutput(last_hidden_state=hidden_states)
 
     def _added(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """What is added to the scores of all layers, of shape (pairs, heads or 1, length or 1, length).
-
-        For batched products, pairs and heads are one dimension.
-        """
+        """What is added to the scores of all layers, of shape (pairs, heads or 1, length or 1, length)."""
         pairs, length, _ = states.shape
         added = states.new_zeros(pairs, 1, 1, length)
         if mask is not None:
@@ -94,9 +89,7 @@ class ServedEncoder(nn.Module):
             )
         if self._position_bias is not None:
             added = self._position_bias(states) + added
-        if not _multiplies(states):
-            return added
-        return added.expand(-1, self._heads, -1, -1).reshape(pairs * self._heads, -1, length)
+        return added
 
 
 def served(encoder: nn.Module) -> nn.Module:
@@ -113,6 +106,18 @@ def _joined(*layers: nn.Linear) -> nn.Linear:
     joined.weight = nn.Parameter(weight, requires_grad=False)
     joined.bias = nn.Parameter(torch.cat([layer.bias.detach() for layer in layers]), requires_grad=False)
     return joined
+
+
+def _attended(q: Tensor, k: Tensor, v: Tensor, added: Tensor) -> Tensor:
+    """The attention of each pair by two batched products; all are of shape (pairs, heads, length, width).
+
+    One pair at a time: its scores stay in the processor's cache, and oneDNN keeps code for each length only.
+    """
+    attended = torch.empty_like(q)
+    for pair in range(len(q)):
+        scores = torch.baddbmm(added[pair], q[pair], k[pair].mT, alpha=q.shape[-1] ** -0.5)
+        torch.bmm(scores.softmax(-1), v[pair], out=attended[pair])
+    return attended
 
 
 def _multiplies(states: Tensor) -> bool:
