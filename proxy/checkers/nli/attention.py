@@ -84,9 +84,8 @@ class ServedEncoder(nn.Module):
         added = states.new_zeros(pairs, 1, 1, length)
         if mask is not None:
             mask = mask[:, :, :1]  # it is the same for all queries
-            added = (
-                added.masked_fill(~mask, torch.finfo(states.dtype).min) if mask.dtype == torch.bool else mask
-            )
+            least = torch.finfo(states.dtype).min
+            added = added.masked_fill(~mask, least) if mask.dtype == torch.bool else mask
         if self._position_bias is not None:
             added = self._position_bias(states) + added
         return added
