@@ -20,8 +20,9 @@ from safetensors.torch import load_file
 from sklearn.linear_model import LogisticRegression
 
 from evaluation.datasets import Label
+from proxy.checkers.nli.batch import TokenPair, batch_of
 from proxy.checkers.nli.linear import use_fast_layers
-from proxy.checkers.nli.model import NLIModel, TokenPair, batch_of, load_adapted
+from proxy.checkers.nli.model import NLIModel, load_adapted
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader, Window
 from proxy.checkers.nli.weights import Calibration
 from proxy.model_files import device, dtype_of, quiet
@@ -83,7 +84,8 @@ def trained_model(recipe: Recipe, base: Path, run: Run) -> NLIModel:
     done."""
     with quiet():
         adapter = load_file(run.needed(TRAINED, "fit"))
-        model = load_adapted(base, recipe.settings.hidden, adapter, dtype_of("auto"))
+        settings = recipe.settings
+        model = load_adapted(base, settings.hidden, adapter, dtype_of("auto"), settings.pruning)
     use_fast_layers(model.encoder, device())
     return model.eval().requires_grad_(False).to(device())
 

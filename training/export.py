@@ -24,6 +24,7 @@ def export(recipe: Recipe, base: Path, run: Run, folder: Path) -> Path:
         hidden=recipe.settings.hidden,
         window_tokens=recipe.settings.served_tokens,
         most_windows=recipe.settings.served_windows,
+        pruning=recipe.settings.pruning,
         calibration=read_json(run.needed(CALIBRATION, "calibrate")),
         sources=tuple(read_plan(run).sources),
     )

@@ -23,7 +23,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from proxy.checkers.nli.model import NLIModel, SpecialTokens, moved
+from proxy.checkers.nli.batch import SpecialTokens, moved
+from proxy.checkers.nli.model import NLIModel
 from proxy.checkers.nli.reader import Reader
 from proxy.model_files import device, dtype_of
 from training.lora import adapted, restore, trained

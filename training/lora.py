@@ -69,7 +69,7 @@ def adapted(base: Path, settings: Settings, *, half: bool = False) -> NLIModel:
     """
     torch.manual_seed(settings.seed)
     with quiet():
-        model = load_base(base, settings.hidden)
+        model = load_base(base, settings.hidden, settings.pruning)
     model.encoder.requires_grad_(False)
     if half:
         model.encoder.to(torch.bfloat16)

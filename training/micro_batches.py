@@ -9,7 +9,7 @@ from random import Random
 import torch
 from torch import Tensor
 
-from proxy.checkers.nli.model import Batch, SpecialTokens, batch_of
+from proxy.checkers.nli.batch import Batch, SpecialTokens, batch_of
 from training.plan import Plan, PlanRow
 from training.recipes import Settings
 

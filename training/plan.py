@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from proxy.checkers.nli.model import TokenPair
+from proxy.checkers.nli.batch import TokenPair
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader
 from training.recipes import Recipe
 from training.rows import TrainingRow

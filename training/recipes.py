@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from proxy.checkers.nli.pruning import Pruning
 from proxy.checkers.nli_sizes import MPNET
 from proxy.types import Language, Size
 from training.training_data import Source
@@ -21,6 +22,8 @@ class Settings:
     """Tokens of evidence that a window has when it serves."""
     served_windows: int = 2
     """Windows that it reads of a long passage."""
+    pruning: tuple[Pruning, ...] = ()
+    """Which tokens of the evidence the upper layers read, also while it learns."""
     hidden: int = 384
     """Width of the head."""
     dropout: float = 0.1

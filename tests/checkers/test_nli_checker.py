@@ -17,14 +17,8 @@ from transformers import BertModel, BertTokenizerFast, MPNetModel
 
 from proxy.checkers.nli import NLIChecker, load
 from proxy.checkers.nli.attention import ServedAttention
-from proxy.checkers.nli.model import (
-    NLIModel,
-    SpecialTokens,
-    TokenPair,
-    batch_of,
-    load_adapted,
-    load_base,
-)
+from proxy.checkers.nli.batch import SpecialTokens, TokenPair, batch_of
+from proxy.checkers.nli.model import NLIModel, load_adapted, load_base
 from proxy.checkers.nli.packed import PACKED, PackedEmbedding, packed, read_packed
 from proxy.checkers.nli.reader import CLAIM_TOKENS, MOST_PIECES, ClaimTooLongError, Reader
 from proxy.checkers.nli.weights import Loaded

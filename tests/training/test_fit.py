@@ -13,7 +13,8 @@ from torch import nn
 from torch.nn import functional
 
 from proxy.checkers import nli
-from proxy.checkers.nli.model import batch_of, load_adapted
+from proxy.checkers.nli.batch import batch_of
+from proxy.checkers.nli.model import load_adapted
 from proxy.types import Pair
 from tests.training.toys import SETTINGS, toy_base, toy_recipe
 from training.__main__ import main

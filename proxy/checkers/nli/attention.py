@@ -3,14 +3,18 @@ kernel or two batched products, whichever is faster. docs/model-card.md has the 
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions as EncoderOutput
-from transformers.models.bert.modeling_bert import BertEncoder
-from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
+from transformers.models.bert.modeling_bert import BertModel
+from transformers.models.mpnet.modeling_mpnet import MPNetLayer, MPNetModel
 
 from proxy.checkers.nli.linear import multiplies_bfloat16
+
+Encoder: TypeAlias = BertModel | MPNetModel
+"""The encoders that can be a base model."""
 
 
 class ServedAttention(nn.Module):
@@ -31,71 +35,63 @@ class ServedAttention(nn.Module):
     ) -> tuple[Tensor, None]:
         """The outputs for states of shape (pairs, length, width).
 
-        What `ServedEncoder` adds to the scores comes as `bias` from MPNet's layers, as `attention_mask` from
-        BERT's.
+        What `scores_added` gives comes as `bias` from MPNet's layers, as `attention_mask` from BERT's.
         """
         added = attention_mask if bias is None else bias
-        pairs, length, width = hidden_states.shape
-        heads = self.qkv(hidden_states).view(pairs, length, 3, self._heads, width // self._heads)
-        q, k, v = heads.permute(2, 0, 3, 1, 4)
+        q, k, v = self.projected(hidden_states)
         if added is not None and _multiplies(hidden_states):
             attended = _attended(q.contiguous(), k.contiguous(), v.contiguous(), added)
         else:
             attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=added)
         return self.out(attended.transpose(1, 2).flatten(2)), None
 
-
-class ServedEncoder(nn.Module):
-    """The layers of an encoder of BERT or MPNet, with `ServedAttention`."""
-
-    def __init__(self, encoder: BertEncoder | MPNetEncoder) -> None:
-        super().__init__()
-        self.layer = encoder.layer
-        self._position_bias = getattr(encoder, "compute_position_bias", None)
-        self._heads: int = encoder.config.num_attention_heads
-        for layer in self.layer:
-            attention = layer.attention
-            if isinstance(encoder, MPNetEncoder):
-                old = attention.attn
-                attention.attn = ServedAttention(old.q, old.k, old.v, self._heads, old.o)
-            else:
-                old = attention.self
-                attention.self = ServedAttention(old.query, old.key, old.value, self._heads, nn.Identity())
-
-    def forward(
-        self, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: object
-    ) -> EncoderOutput:
-        """The last states, of shape (pairs, length, width).
-
-        The mask is one of transformers: true where a token may be attended to, or what is added to the
-        scores.
-        """
-        added = self._added(hidden_states, attention_mask)
-        for layer in self.layer:
-            if self._position_bias is None:
-                hidden_states = layer(hidden_states, added)
-            else:
-                hidden_states = layer(hidden_states, None, added)[0]
-        return EncoderOutput(last_hidden_state=hidden_states)
-
-    def _added(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """What is added to the scores of all layers, of shape (pairs, heads or 1, length or 1, length)."""
-        pairs, length, _ = states.shape
-        added = states.new_zeros(pairs, 1, 1, length)
-        if mask is not None:
-            mask = mask[:, :, :1]  # it is the same for all queries
-            least = torch.finfo(states.dtype).min
-            added = added.masked_fill(~mask, least) if mask.dtype == torch.bool else mask
-        if self._position_bias is not None:
-            added = self._position_bias(states) + added
-        return added
+    def projected(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, of shape (pairs, heads, length, width of a head)."""
+        q, k, v = self.qkv(states).unflatten(-1, (3, self._heads, -1)).permute(2, 0, 3, 1, 4)
+        return q, k, v
 
 
-def served(encoder: nn.Module) -> nn.Module:
-    """The encoder with the layers that serve. One of another kind stays as it is."""
-    if isinstance(encoder.encoder, BertEncoder | MPNetEncoder):
-        encoder.encoder = ServedEncoder(encoder.encoder)
-    return encoder
+def served(encoder: Encoder) -> None:
+    """Gives the layers of an encoder the attention that serves."""
+    for layer in encoder.encoder.layer:
+        old, heads = attention_of(layer), encoder.config.num_attention_heads
+        if isinstance(layer, MPNetLayer):
+            layer.attention.attn = ServedAttention(old.q, old.k, old.v, heads, old.o)
+        else:
+            layer.attention.self = ServedAttention(old.query, old.key, old.value, heads, nn.Identity())
+
+
+def attention_of(layer: Any) -> Any:
+    """The module of a layer that has queries, keys and values."""
+    return layer.attention.attn if isinstance(layer, MPNetLayer) else layer.attention.self
+
+
+def queries_and_keys(attention: Any, states: Tensor) -> tuple[Tensor, Tensor]:
+    """Both for states of shape (pairs, length, width), of shape (pairs, heads, length, width of a head)."""
+    if isinstance(attention, ServedAttention):
+        queries, keys, _ = attention.projected(states)
+        return queries, keys
+    layers = (attention.q, attention.k) if hasattr(attention, "q") else (attention.query, attention.key)
+    queries, keys = (
+        layer(states).unflatten(-1, (attention.num_attention_heads, -1)).transpose(1, 2) for layer in layers
+    )
+    return queries, keys
+
+
+def layer_output(layer: nn.Module, states: Tensor, added: Tensor) -> Tensor:
+    """The states that a layer makes of states of shape (pairs, length, width)."""
+    output: Tensor = layer(states, None, added)[0] if isinstance(layer, MPNetLayer) else layer(states, added)
+    return output
+
+
+def scores_added(encoder: Encoder, states: Tensor, mask: Tensor) -> Tensor:
+    """What is added to the attention's scores in all layers, of shape (pairs, heads or 1, length or 1,
+    length). The mask, of shape (pairs, length), is 0 where no token may attend to."""
+    added = torch.zeros(len(mask), 1, 1, mask.shape[1], dtype=encoder.dtype, device=mask.device)
+    added.masked_fill_(mask[:, None, None] == 0, torch.finfo(added.dtype).min)
+    if isinstance(encoder, MPNetModel):
+        added = encoder.encoder.compute_position_bias(states) + added
+    return added
 
 
 def _joined(*layers: nn.Linear) -> nn.Linear:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from proxy.checkers.nli.model import TokenPair, batch_of
+from proxy.checkers.nli.batch import TokenPair, batch_of
 from proxy.checkers.nli.reader import ClaimTooLongError, Window
 from proxy.checkers.nli.weights import Calibration, Loaded
 from proxy.checkers.vetoes import changed_number

@@ -7,18 +7,19 @@ contradiction, neutral).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, PretrainedConfig
 from transformers.initialization import no_init_weights
 
-from proxy.checkers.nli.attention import served
+from proxy.checkers.nli.attention import Encoder, attention_of, layer_output, scores_added, served
+from proxy.checkers.nli.batch import Batch
 from proxy.checkers.nli.packed import PACKED, PackedEmbedding, read_packed
+from proxy.checkers.nli.pruning import Pruning, pruned
 from proxy.types import NLILabel
 
 LABELS: tuple[NLILabel, ...] = ("entailment", "contradiction", "neutral")
@@ -28,83 +29,6 @@ LORA_DOWN, LORA_UP = ".lora_down", ".lora_up"
 _MASKED = -1e4
 _WEIGHTS = "model.safetensors"
 _VOCABULARY = "embeddings.word_embeddings.weight"
-_STEP = 16
-"""Batches are padded to multiples of so many tokens: oneDNN compiles anew for each shape, and keeps what it
-compiled in memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class TokenPair:
-    """Token ids of a window of evidence and of a claim, without special tokens.
-
-    `context` are tokens that the model reads before the claim and that are not judged.
-    """
-
-    evidence: tuple[int, ...]
-    claim: tuple[int, ...]
-    context: tuple[int, ...] = ()
-
-    @property
-    def length(self) -> int:
-        """Tokens with the four special ones."""
-        return len(self.evidence) + len(self.context) + len(self.claim) + 4
-
-    @property
-    def padded(self) -> int:
-        """The least length of a batch that has the pair."""
-        return -(-self.length // _STEP) * _STEP
-
-
-@dataclass(frozen=True, slots=True)
-class SpecialTokens:
-    """The ids of a tokenizer's special tokens."""
-
-    start: int
-    end: int
-    pad: int
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Padded pairs as tensors of shape (pairs, length): ids, and masks of all tokens, evidence and claim."""
-
-    ids: Tensor
-    mask: Tensor
-    evidence: Tensor
-    claim: Tensor
-
-    def to(self, device: torch.device) -> Batch:
-        """The same batch on a device."""
-        return Batch(*(moved(tensor, device) for tensor in (self.ids, self.mask, self.evidence, self.claim)))
-
-
-def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """A tensor of the processor's memory on a device. A GPU goes on computing meanwhile."""
-    if device.type == "cuda":
-        return tensor.pin_memory().to(device, non_blocking=True)
-    return tensor.to(device)
-
-
-def batch_of(pairs: Sequence[TokenPair], special: SpecialTokens) -> Batch:
-    """The pairs as one batch, padded to the longest."""
-    width = max(pair.padded for pair in pairs)
-    start, end, pad = special.start, special.end, special.pad
-    rows = [
-        [start, *pair.evidence, end, end, *pair.context, *pair.claim, end, *[pad] * (width - pair.length)]
-        for pair in pairs
-    ]
-    split, stop = (
-        torch.tensor(sizes)[:, None]
-        for sizes in ([len(pair.evidence) for pair in pairs], [pair.length for pair in pairs])
-    )
-    claims = torch.tensor([len(pair.claim) for pair in pairs])[:, None]
-    place = torch.arange(width)
-    masks = (
-        place < stop,
-        (place > 0) & (place <= split),
-        (place >= stop - 1 - claims) & (place < stop - 1),
-    )
-    return Batch(torch.tensor(rows), *(mask.long() for mask in masks))
 
 
 class Head(nn.Module):
@@ -145,25 +69,33 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
 class NLIModel(nn.Module):
     """An encoder and the head. `hidden` is the width of the head's hidden layer."""
 
-    def __init__(self, encoder: nn.Module, width: int, hidden: int) -> None:
+    def __init__(self, encoder: Encoder, hidden: int, pruning: Sequence[Pruning]) -> None:
         super().__init__()
+        self._pruning = {stage.layer: stage for stage in pruning}
+        if missing := [layer for layer in self._pruning if layer >= len(encoder.encoder.layer)]:
+            raise ValueError(f"the base model has no layer {missing[0]} to drop tokens at")
         self.encoder = encoder
-        self.head = Head(width, hidden)
+        self.head = Head(encoder.config.hidden_size, hidden)
 
     def forward(self, batch: Batch) -> Tensor:
         """The logits of a batch, of shape (pairs, 3)."""
-        states = self.encoder(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
+        states = self.encoder.embeddings(input_ids=batch.ids)
+        added = scores_added(self.encoder, states, batch.mask)
+        for number, layer in enumerate(self.encoder.encoder.layer):
+            if (stage := self._pruning.get(number)) is not None:
+                states, added, batch = pruned(stage, attention_of(layer), states, added, batch)
+            states = layer_output(layer, states, added)
         logits: Tensor = self.head(states.float(), batch.evidence, batch.claim)
         return logits
 
 
-def load_base(folder: Path, hidden: int) -> NLIModel:
+def load_base(folder: Path, hidden: int, pruning: Sequence[Pruning] = ()) -> NLIModel:
     """The pretrained encoder of a folder, in float32, with an untrained head.
 
     The folder is a transformers one, or one whose weights are packed (see `packed`). Raises `OSError`,
     `ValueError`, `KeyError`, `RuntimeError` or `SafetensorError` where it is missing or broken.
     """
-    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    config = _config(folder)
     if (folder / PACKED).exists():
         encoder = AutoModel.from_config(config, add_pooling_layer=False, dtype=torch.float32)
         encoder.load_state_dict(dict(read_packed(folder / PACKED)))
@@ -171,22 +103,28 @@ def load_base(folder: Path, hidden: int) -> NLIModel:
         encoder = AutoModel.from_pretrained(
             folder, config=config, add_pooling_layer=False, dtype=torch.float32, local_files_only=True
         )
-    return NLIModel(encoder.eval(), config.hidden_size, hidden)
+    return NLIModel(encoder.eval(), hidden, pruning)
 
 
-def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype: torch.dtype) -> NLIModel:
+def load_adapted(
+    folder: Path,
+    hidden: int,
+    adapter: Mapping[str, Tensor],
+    dtype: torch.dtype,
+    pruning: Sequence[Pruning] = (),
+) -> NLIModel:
     """A model to serve: the encoder of a folder with an adapter's low-rank changes to its layers, in `dtype`,
     and the adapter's head. A packed vocabulary stays packed.
 
     The changes are made in float32, one tensor at a time, so that there is never a whole model of that size
     in memory. Raises as `load_base` does, and `KeyError` or `RuntimeError` for an adapter that fits no layer.
     """
-    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    config = _config(folder)
     with no_init_weights():
         encoder = AutoModel.from_config(config, add_pooling_layer=False, dtype=dtype)
     if (folder / PACKED).exists():
         encoder.set_input_embeddings(PackedEmbedding(folder / PACKED, _VOCABULARY, dtype))
-    model = NLIModel(encoder.eval(), config.hidden_size, hidden)
+    model = NLIModel(encoder.eval(), hidden, pruning)
     left, changes = dict(model.named_parameters()), dict(adapter)
     with torch.no_grad():
         for name, tensor in _tensors(folder):
@@ -200,8 +138,15 @@ def load_adapted(folder: Path, hidden: int, adapter: Mapping[str, Tensor], dtype
             left.pop(name).copy_(changes.pop(name))
     if left or changes:
         raise KeyError(f"{next(iter(changes or left))} is in one of base model and adapter only")
-    model.encoder = served(encoder)
+    served(encoder)
     return model
+
+
+def _config(folder: Path) -> PretrainedConfig:
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    if config.model_type not in ("bert", "mpnet"):
+        raise ValueError(f"{folder} has a {config.model_type}: only BERT and MPNet can be a base model")
+    return config
 
 
 def _tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from tokenizers import Encoding, Tokenizer
 
 from proxy.checkers.injection import without_scaffolding
-from proxy.checkers.nli.model import SpecialTokens, TokenPair
+from proxy.checkers.nli.batch import SpecialTokens, TokenPair
 from proxy.text.sentences import sentence_spans
 from proxy.text.words import words
 from proxy.types import Page, Pair

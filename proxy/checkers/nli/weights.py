@@ -19,6 +19,7 @@ from safetensors.torch import load as load_tensors
 
 from proxy.checkers.nli.linear import use_fast_layers
 from proxy.checkers.nli.model import NLIModel, load_adapted
+from proxy.checkers.nli.pruning import Pruning
 from proxy.checkers.nli.reader import Reader
 from proxy.checkers.nli_sizes import (
     INSTALL_BASE,
@@ -66,6 +67,7 @@ class Manifest(BaseModel):
     hidden: Annotated[int, Field(gt=0)]
     window_tokens: Annotated[int, Field(ge=32, le=256)]
     most_windows: Annotated[int, Field(ge=1, le=4)] = 2
+    pruning: tuple[Pruning, ...] = ()
     calibration: Mapping[Language, Calibration]
     sources: tuple[Mapping[str, str | int], ...] = ()
     """The files that it was trained on: rows, licence and SHA-256 of each."""
@@ -92,7 +94,9 @@ def load(folder: Path, base: str | None = None) -> Loaded:
         content = (folder / _ADAPTER).read_bytes()
         place = base_folder(base or manifest.base, folder)
         with quiet():
-            model = load_adapted(place, manifest.hidden, load_tensors(content), dtype_of("auto"))
+            model = load_adapted(
+                place, manifest.hidden, load_tensors(content), dtype_of("auto"), manifest.pruning
+            )
         use_fast_layers(model.encoder, device())
         give_back_memory()
         reader = Reader(place, manifest.window_tokens, manifest.most_windows)
