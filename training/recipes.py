@@ -230,7 +230,14 @@ RECIPES: Mapping[Size, Recipe] = {
         _SMALL_PLAN,
         _CALIBRATION,
         _MEASURED,
-        Settings(rank=96, rate=8e-4, step_rows=192, batch_tokens=1280, decay=0.75),
+        Settings(
+            pruning=(Pruning(layer=7, share=0.25, least=32),),
+            rank=96,
+            rate=8e-4,
+            step_rows=192,
+            batch_tokens=1280,
+            decay=0.75,
+        ),
     ),
     "base": Recipe(
         "base",
@@ -242,6 +249,7 @@ RECIPES: Mapping[Size, Recipe] = {
             window_tokens=192,
             served_tokens=192,
             served_windows=1,
+            pruning=(Pruning(layer=6, share=0.2, least=32),),
             rank=64,
             from_layer=2,
             step_rows=192,

@@ -9,7 +9,8 @@ turned round, what an LLM sums up. `WORKPLACE` passages are of what folders hold
 one sentence, rules with exceptions; some of its claims are short answers to a `question`. `SECTIONS` are
 passages that only their headings say the subject of, and wrong claims are of another section's. Passages of
 `SHORT_EVIDENCE` say little: most wrong claims are on their subject, and say what they don't; some Chinese
-ones say of another thing what the passage says of its own.
+ones say of another thing what the passage says of its own. `CONCLUSIONS` lean on the sentence before them,
+their `context`: wrong ones follow from it, and not from the passage.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ HARD = (_FOLDER / "hard_en.jsonl", _FOLDER / "hard_zh.jsonl")
 WORKPLACE = (_FOLDER / "workplace_en.jsonl", _FOLDER / "workplace_zh.jsonl")
 SECTIONS = (_FOLDER / "sections_en.jsonl", _FOLDER / "sections_zh.jsonl")
 SHORT_EVIDENCE = (_FOLDER / "short_evidence_en.jsonl", _FOLDER / "short_evidence_zh.jsonl")
+CONCLUSIONS = (_FOLDER / "conclusions_en.jsonl", _FOLDER / "conclusions_zh.jsonl")
 HELD_OUT = (_FOLDER / "held_out_en.jsonl", _FOLDER / "held_out_zh.jsonl")
 
 
@@ -50,6 +52,7 @@ class ContrastRow(Line):
     other: str = ""
     claim: str
     question: str = ""
+    context: str = ""
     label: Label
     lang: Language | None = None
 
@@ -64,8 +67,8 @@ class ContrastRow(Line):
         return self.lang or language_of(self.evidence)
 
     def pair(self) -> Pair:
-        """The row as the proxy would ask it: a short answer is read with its question."""
-        context = self.question if needs_context(self.claim) else ""
+        """The row as the proxy would ask it: after its context, or a short answer after its question."""
+        context = self.context or (self.question if needs_context(self.claim) else "")
         others = (Page(self.other, self.other_title),) if self.other else ()
         return Pair(self.claim, self.evidence, context, title=self.title, others=others)
 

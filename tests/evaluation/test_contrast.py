@@ -14,6 +14,7 @@ import pytest
 from evaluation.__main__ import main
 from evaluation.contrast.command import Part, measure
 from evaluation.contrast.data import (
+    CONCLUSIONS,
     DEV,
     HARD,
     HELD_OUT,
@@ -93,7 +94,7 @@ def test_no_pair_is_of_a_passage_that_is_there_to_be_learnt() -> None:
     files = sorted((ROOT / "training" / "contrast").glob("*.jsonl"))
     files = [path for path in files if not path.stem.startswith("structured")]  # replies, no pairs
     assert len(files) == 11
-    measured = [*DEV, *HARD, *HELD_OUT, *SECTIONS, *SHORT_EVIDENCE, *TWO_PASSAGES, *WORKPLACE]
+    measured = [*CONCLUSIONS, *DEV, *HARD, *HELD_OUT, *SECTIONS, *SHORT_EVIDENCE, *TWO_PASSAGES, *WORKPLACE]
     assert not passages(files) & passages(measured)
 
 
@@ -108,6 +109,14 @@ def test_a_passage_of_short_evidence_says_little(path: Path) -> None:
     groups = list(read_groups(path))
     assert {(len(group.right), len(group.wrong)) for group in groups} == {(3, 3)}
     assert max(len(row.evidence) for group in groups for row in group.rows) < 400
+
+
+@pytest.mark.parametrize("path", CONCLUSIONS, ids=lambda path: path.stem)
+def test_a_conclusion_is_read_after_the_sentence_that_it_leans_on(path: Path) -> None:
+    groups = list(read_groups(path))
+    assert {(len(group.right), len(group.wrong)) for group in groups} == {(3, 3)}
+    for row in (row for group in groups for row in group.rows):
+        assert row.pair().context == row.context != ""
 
 
 @pytest.mark.parametrize("path", HARD, ids=lambda path: path.stem)

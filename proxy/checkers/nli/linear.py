@@ -85,17 +85,21 @@ def use_fast_layers(model: nn.Module, device: torch.device) -> None:
     """Replaces the linear layers of a model by those that are faster on this processor."""
     if device.type != "cpu":
         return
-    for parent in list(model.modules()):
-        for name, layer in list(parent.named_children()):
-            if not isinstance(layer, nn.Linear):
-                continue
-            if (kind := _kind(layer)) is not None:
-                setattr(parent, name, kind(layer))
-            elif layer.weight.dtype == torch.bfloat16 and multiplies_bfloat16():
-                gelu = isinstance(getattr(parent, _ACTIVATION, None), GELUActivation)
-                setattr(parent, name, PackedLinear(layer, gelu))
-                if gelu:
-                    setattr(parent, _ACTIVATION, nn.Identity())
+    # a list of all modules would keep the replaced weights in memory
+    for parent in [module for module in model.modules() if not isinstance(module, nn.Linear)]:
+        for name in [name for name, layer in parent.named_children() if isinstance(layer, nn.Linear)]:
+            _replace(parent, name, getattr(parent, name))
+
+
+def _replace(parent: nn.Module, name: str, layer: nn.Linear) -> None:
+    """Puts the layer that is faster in the place of a layer of `parent`, if there is one."""
+    if (kind := _kind(layer)) is not None:
+        setattr(parent, name, kind(layer))
+    elif layer.weight.dtype == torch.bfloat16 and multiplies_bfloat16():
+        gelu = isinstance(getattr(parent, _ACTIVATION, None), GELUActivation)
+        setattr(parent, name, PackedLinear(layer, gelu))
+        if gelu:
+            setattr(parent, _ACTIVATION, nn.Identity())
 
 
 def multiplies_bfloat16() -> bool:

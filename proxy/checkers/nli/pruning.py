@@ -18,7 +18,7 @@ from proxy.checkers.nli.attention import queries_and_keys
 from proxy.checkers.nli.batch import Batch
 
 _LEAST = 1e-9
-_STEP = 8
+_STEP = 16
 """Widths that are left are multiples of so many tokens, since oneDNN compiles anew for each."""
 
 
@@ -64,17 +64,29 @@ def pruned(
 def _kept(pruning: Pruning, attention: nn.Module, states: Tensor, added: Tensor, batch: Batch) -> Tensor:
     """True for each token that is kept, of shape (pairs, length)."""
     queries, keys = queries_and_keys(attention, states)
-    scores = (queries @ keys.mT).float() * queries.shape[-1] ** -0.5 + added
-    attention_paid = scores.softmax(-1).mean(1)
     of_evidence = batch.evidence > 0
-    by_claim = _share((batch.claim.float()[:, None] @ attention_paid)[:, 0], of_evidence)
-    by_attended = _share((by_claim[:, None] @ attention_paid)[:, 0], of_evidence)
-    best = (by_claim + by_attended).masked_fill(~of_evidence, -1).argsort(dim=1, descending=True, stable=True)
+    at_once = 1 if states.device.type == "cpu" else len(states)  # oneDNN keeps code for each shape
+    groups = zip(
+        *(torch.split(of_all, at_once) for of_all in (queries, keys, added, batch.claim, of_evidence)),
+        strict=True,
+    )
+    worth = torch.cat([_worth(*group) for group in groups])
+    best = worth.masked_fill(~of_evidence, -1).argsort(dim=1, descending=True, stable=True)
     most = (of_evidence.sum(1, keepdim=True) * pruning.share).ceil().clamp(min=pruning.least)
     return torch.where(of_evidence, best.argsort(1) < most, batch.mask > 0)
 
 
-def _share(attended: Tensor, of_evidence: Tensor) -> Tensor:
-    """The attention that tokens of the evidence get, as shares that add up to 1 for each pair."""
-    attended = attended * of_evidence
-    return attended / attended.sum(1, keepdim=True).clamp(min=_LEAST)
+def _worth(queries: Tensor, keys: Tensor, added: Tensor, claim: Tensor, of_evidence: Tensor) -> Tensor:
+    """The attention that each token gets from the claim, and from the evidence that the claim attends to, of
+    shape (pairs, length)."""
+    scores = (queries * queries.shape[-1] ** -0.5) @ keys.mT + added
+    attention = scores.softmax(-1, dtype=torch.float32).mean(1)
+    by_claim = _share(claim.float(), attention, of_evidence)
+    return by_claim + _share(by_claim, attention, of_evidence)
+
+
+def _share(paying: Tensor, attention: Tensor, of_evidence: Tensor) -> Tensor:
+    """The attention that the evidence's tokens get, as shares that add up to 1 for each pair. `paying` says
+    how much each token's attention counts."""
+    paid = (paying[:, None] @ attention)[:, 0] * of_evidence
+    return paid / paid.sum(1, keepdim=True).clamp(min=_LEAST)
