@@ -22,7 +22,7 @@ class Settings:
     """Tokens of evidence that a window has when it serves."""
     served_windows: int = 2
     """Windows that it reads of a long passage."""
-    pruning: tuple[Pruning, ...] = ()
+    pruning: Pruning | None = None
     """Which tokens of the evidence the upper layers read, also while it learns."""
     hidden: int = 384
     """Width of the head."""
@@ -231,7 +231,7 @@ RECIPES: Mapping[Size, Recipe] = {
         _CALIBRATION,
         _MEASURED,
         Settings(
-            pruning=(Pruning(layer=7, share=0.25, least=32),),
+            pruning=Pruning(layer=7, share=0.25, least=32),
             rank=96,
             rate=8e-4,
             step_rows=192,
@@ -249,7 +249,7 @@ RECIPES: Mapping[Size, Recipe] = {
             window_tokens=192,
             served_tokens=192,
             served_windows=1,
-            pruning=(Pruning(layer=6, share=0.2, least=32),),
+            pruning=Pruning(layer=6, share=0.2, least=32),
             rank=64,
             from_layer=2,
             step_rows=192,

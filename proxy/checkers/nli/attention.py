@@ -51,7 +51,7 @@ class ServedAttention(nn.Module):
         return q, k, v
 
 
-def served(encoder: Encoder) -> None:
+def use_served_attention(encoder: Encoder) -> None:
     """Gives the layers of an encoder the attention that serves."""
     for layer in encoder.encoder.layer:
         old, heads = attention_of(layer), encoder.config.num_attention_heads

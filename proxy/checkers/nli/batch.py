@@ -32,7 +32,12 @@ class TokenPair:
     @property
     def padded(self) -> int:
         """The least length of a batch that has the pair."""
-        return -(-self.length // _STEP) * _STEP
+        return padded(self.length)
+
+
+def padded(length: int) -> int:
+    """The least length of a batch with that many tokens."""
+    return -(-length // _STEP) * _STEP
 
 
 @dataclass(frozen=True, slots=True)

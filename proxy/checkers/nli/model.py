@@ -6,7 +6,7 @@ contradiction, neutral).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
@@ -16,7 +16,13 @@ from torch.nn import functional
 from transformers import AutoConfig, AutoModel, PretrainedConfig
 from transformers.initialization import no_init_weights
 
-from proxy.checkers.nli.attention import Encoder, attention_of, layer_output, scores_added, served
+from proxy.checkers.nli.attention import (
+    Encoder,
+    attention_of,
+    layer_output,
+    scores_added,
+    use_served_attention,
+)
 from proxy.checkers.nli.batch import Batch
 from proxy.checkers.nli.packed import PACKED, PackedEmbedding, read_packed
 from proxy.checkers.nli.pruning import Pruning, pruned
@@ -69,11 +75,11 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
 class NLIModel(nn.Module):
     """An encoder and the head. `hidden` is the width of the head's hidden layer."""
 
-    def __init__(self, encoder: Encoder, hidden: int, pruning: Sequence[Pruning]) -> None:
+    def __init__(self, encoder: Encoder, hidden: int, pruning: Pruning | None) -> None:
         super().__init__()
-        self._pruning = {stage.layer: stage for stage in pruning}
-        if missing := [layer for layer in self._pruning if layer >= len(encoder.encoder.layer)]:
-            raise ValueError(f"the base model has no layer {missing[0]} to drop tokens at")
+        if pruning and pruning.layer >= len(encoder.encoder.layer):
+            raise ValueError(f"the base model has no layer {pruning.layer} to drop tokens at")
+        self._pruning = pruning
         self.encoder = encoder
         self.head = Head(encoder.config.hidden_size, hidden)
 
@@ -82,14 +88,14 @@ class NLIModel(nn.Module):
         states = self.encoder.embeddings(input_ids=batch.ids)
         added = scores_added(self.encoder, states, batch.mask)
         for number, layer in enumerate(self.encoder.encoder.layer):
-            if (stage := self._pruning.get(number)) is not None:
-                states, added, batch = pruned(stage, attention_of(layer), states, added, batch)
+            if self._pruning and number == self._pruning.layer:
+                states, added, batch = pruned(self._pruning, attention_of(layer), states, added, batch)
             states = layer_output(layer, states, added)
         logits: Tensor = self.head(states.float(), batch.evidence, batch.claim)
         return logits
 
 
-def load_base(folder: Path, hidden: int, pruning: Sequence[Pruning] = ()) -> NLIModel:
+def load_base(folder: Path, hidden: int, pruning: Pruning | None = None) -> NLIModel:
     """The pretrained encoder of a folder, in float32, with an untrained head.
 
     The folder is a transformers one, or one whose weights are packed (see `packed`). Raises `OSError`,
@@ -111,7 +117,7 @@ def load_adapted(
     hidden: int,
     adapter: Mapping[str, Tensor],
     dtype: torch.dtype,
-    pruning: Sequence[Pruning] = (),
+    pruning: Pruning | None = None,
 ) -> NLIModel:
     """A model to serve: the encoder of a folder with an adapter's low-rank changes to its layers, in `dtype`,
     and the adapter's head. A packed vocabulary stays packed.
@@ -138,7 +144,7 @@ def load_adapted(
             left.pop(name).copy_(changes.pop(name))
     if left or changes:
         raise KeyError(f"{next(iter(changes or left))} is in one of base model and adapter only")
-    served(encoder)
+    use_served_attention(encoder)
     return model
 
 

@@ -15,11 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from proxy.checkers.nli.attention import queries_and_keys
-from proxy.checkers.nli.batch import Batch
+from proxy.checkers.nli.batch import Batch, padded
 
 _LEAST = 1e-9
-_STEP = 16
-"""Widths that are left are multiples of so many tokens, since oneDNN compiles anew for each."""
 
 
 class Pruning(BaseModel):
@@ -49,7 +47,7 @@ def pruned(
     with torch.no_grad():
         kept = _kept(pruning, attention, states, added, batch)
         counts = kept.sum(1, keepdim=True)
-        width = min(-(-int(counts.max()) // _STEP) * _STEP, states.shape[1])
+        width = min(padded(int(counts.max())), states.shape[1])
         order = (~kept).int().argsort(dim=1, stable=True)[:, :width]
         mask = torch.arange(width, device=order.device) < counts
     states = states.gather(1, order[..., None].expand(-1, -1, states.shape[-1]))
@@ -58,7 +56,7 @@ def pruned(
         added = added.gather(2, rows)
     added = added.gather(3, order[:, None, None].expand(-1, *added.shape[1:3], -1))
     added = added.masked_fill(~mask[:, None, None], torch.finfo(added.dtype).min)
-    return states, added, Batch(*(whole.gather(1, order) * mask for whole in batch.tensors()))
+    return states, added, Batch(*(tensor.gather(1, order) * mask for tensor in batch.tensors()))
 
 
 def _kept(pruning: Pruning, attention: nn.Module, states: Tensor, added: Tensor, batch: Batch) -> Tensor:
@@ -67,7 +65,7 @@ def _kept(pruning: Pruning, attention: nn.Module, states: Tensor, added: Tensor,
     of_evidence = batch.evidence > 0
     at_once = 1 if states.device.type == "cpu" else len(states)  # oneDNN keeps code for each shape
     groups = zip(
-        *(torch.split(of_all, at_once) for of_all in (queries, keys, added, batch.claim, of_evidence)),
+        *(torch.split(tensor, at_once) for tensor in (queries, keys, added, batch.claim, of_evidence)),
         strict=True,
     )
     worth = torch.cat([_worth(*group) for group in groups])

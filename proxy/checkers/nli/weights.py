@@ -67,7 +67,7 @@ class Manifest(BaseModel):
     hidden: Annotated[int, Field(gt=0)]
     window_tokens: Annotated[int, Field(ge=32, le=256)]
     most_windows: Annotated[int, Field(ge=1, le=4)] = 2
-    pruning: tuple[Pruning, ...] = ()
+    pruning: Pruning | None = None
     calibration: Mapping[Language, Calibration]
     sources: tuple[Mapping[str, str | int], ...] = ()
     """The files that it was trained on: rows, licence and SHA-256 of each."""
