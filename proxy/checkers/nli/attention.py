@@ -1,5 +1,5 @@
 """The attention of BERT and MPNet as it serves: one product for queries, keys and values, and PyTorch's fused
-kernel or two batched products, whichever is faster. docs/model-card.md has the figures."""
+kernel or two batched products, whichever is faster. docs/benchmarks.md has the figures."""
 
 from __future__ import annotations
 

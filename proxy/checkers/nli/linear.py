@@ -1,4 +1,4 @@
-"""Linear layers that answer faster than PyTorch's on a processor. docs/model-card.md has the figures.
+"""Linear layers that answer faster than PyTorch's on a processor. docs/benchmarks.md has the figures.
 
 Some multiply eight-bit integers, which also takes less memory: weights have a scale for each output, inputs
 one for each token, computed when they come (Dettmers et al. 2022, LLM.int8(), without its outliers). Others

@@ -1,5 +1,5 @@
 """Token pruning (PoWER-BERT, Goyal et al. 2020): from a layer on, the encoder goes on with the claim and with
-those tokens of the evidence that matter to it. docs/model-card.md has what that saves.
+those tokens of the evidence that matter to it. docs/benchmarks.md has what that saves.
 
 Different from the paper, what counts is not the attention from all tokens, but from the claim, and from what
 the claim attends to: a table's heading is found by way of its cell. A dropped token doesn't come back; the
