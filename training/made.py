@@ -290,7 +290,7 @@ def _introduced(rows: Sequence[TrainingRow], rng: Random) -> Iterator[TrainingRo
         if row.title in row.claim:
             naming[row.evidence].append(row)
     evidences = sorted(naming)
-    for row in _balanced(rows, rng):
+    for row in _balanced(rows, rng) if evidences else ():
         other = rng.choice(naming[rng.choice(evidences)])
         if other.evidence == row.evidence or (other.title and other.title in row.evidence):
             continue

@@ -47,6 +47,11 @@ def test_the_same_seed_gives_the_same_rows() -> None:
         assert made(kind) == made(kind)
 
 
+def test_claims_that_never_name_their_subject_introduce_nothing() -> None:
+    own = TrainingRow(id="r", claim="It rained.", evidence="It rained.", title="Log", label="supported")
+    assert made_rows([own], "introduced", Random(1)) == []
+
+
 def test_a_claim_is_put_beside_the_evidence_of_another() -> None:
     own = dict(zip(CLAIMS, TEXTS, strict=True))
     found = made("mismatched")
