@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -36,7 +36,7 @@ from proxy.server.middleware import CancelOnDisconnect, Keys, LocalOnly, Mounted
 from proxy.server.prometheus import Metrics
 from proxy.server.rates import LargeBodies
 from proxy.server.readiness import canary_of
-from proxy.server.reference_links import signer_of
+from proxy.server.reference_links import Signer, signer_of
 from proxy.server.reload import Administration, Reloader
 from proxy.server.routes import FORWARDED, Endpoints
 from proxy.server.web_page import page_routes
@@ -69,24 +69,13 @@ def create_app(
     admin = Administration(reloaders, keyless=not server.has_keys, group=group)
     signer, bodies = signer_of(server), LargeBodies()
 
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        for reloader in reloaders.values():
-            reloader.watch()
-        beating = asyncio.create_task(_beat(group, metrics)) if group else None
-        try:
-            yield
-        finally:
-            if beating is not None:
-                beating.cancel()
-            for reloader in reloaders.values():
-                reloader.close()
-            canary.close()
-            await close()
-            if audit is not None:
-                await asyncio.to_thread(audit.close)
-            if tracer is not None:
-                await asyncio.to_thread(tracer.close)
+    async def closed() -> None:
+        canary.close()
+        await close()
+        if audit is not None:
+            await asyncio.to_thread(audit.close)
+        if tracer is not None:
+            await asyncio.to_thread(tracer.close)
 
     def route(path: str, answer: Callable[[Endpoints, Request], Awaitable[Response]], method: str) -> Route:
         """Each request gets the components that there are when it comes, over the index that its key reads,
@@ -102,7 +91,6 @@ def create_app(
 
         return Route(path, handle, methods=[method])
 
-    origins = list(server.cors_origins)
     app = Starlette(
         routes=[
             route("/v1/chat/completions", Endpoints.chat, "POST"),
@@ -121,30 +109,67 @@ def create_app(
             *([Route("/metrics", _exposed(metrics))] if metrics else []),
             Route("/openapi.json", _described(keys=server.has_keys)),
         ],
-        middleware=[
-            Middleware(Mounted),
-            Middleware(RequestId, metrics=metrics, tracer=tracer),
-            *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=_own(server))]),
-            *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),
-            Middleware(_InternalErrors),
-            Middleware(
-                Keys,
-                keys=KeyRing(
-                    server.api_keys, settings.limits, Path(server.key_file) if server.key_file else None
-                ),
-                limits=settings.limits,
-                signer=signer,
-                indexes=settings.indexes,
-                group=group,
-                frame_ancestors=server.frame_ancestors,
-            ),
-            Middleware(CancelOnDisconnect),
-        ],
+        middleware=_middleware(settings, signer, metrics, tracer, group),
         exception_handlers={HTTPException: _not_routed, VouchError: _failed, Exception: _failed},
-        lifespan=lifespan,
+        lifespan=_lifespan(list(reloaders.values()), closed, metrics, group),
     )
     app.state.ending, app.state.reloaders = ending, reloaders
     return app
+
+
+def _middleware(
+    settings: Settings,
+    signer: Signer | None,
+    metrics: Metrics | None,
+    tracer: Tracer | None,
+    group: WorkerGroup | None,
+) -> list[Middleware]:
+    """What every request passes, the outermost first."""
+    server, origins = settings.server, list(settings.server.cors_origins)
+    ring = KeyRing(server.api_keys, settings.limits, Path(server.key_file) if server.key_file else None)
+    return [
+        Middleware(Mounted),
+        Middleware(RequestId, metrics=metrics, tracer=tracer),
+        *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=_own(server))]),
+        *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),
+        Middleware(_InternalErrors),
+        Middleware(
+            Keys,
+            keys=ring,
+            limits=settings.limits,
+            signer=signer,
+            indexes=settings.indexes,
+            group=group,
+            frame_ancestors=server.frame_ancestors,
+        ),
+        Middleware(CancelOnDisconnect),
+    ]
+
+
+def _lifespan(
+    reloaders: Sequence[Reloader],
+    close: Callable[[], Awaitable[None]],
+    metrics: Metrics | None,
+    group: WorkerGroup | None,
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """What runs while the application serves: the watch over each index, and the word to the other workers.
+    `close` is called when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        for reloader in reloaders:
+            reloader.watch()
+        beating = asyncio.create_task(_beat(group, metrics)) if group else None
+        try:
+            yield
+        finally:
+            if beating is not None:
+                beating.cancel()
+            for reloader in reloaders:
+                reloader.close()
+            await close()
+
+    return lifespan
 
 
 def _described(*, keys: bool) -> Callable[[Request], Awaitable[Response]]:
