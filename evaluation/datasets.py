@@ -13,8 +13,9 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from proxy.claims.context import contexts
 from proxy.errors import VouchError
-from proxy.types import Pair
+from proxy.types import Claim, Pair
 
 Label = Literal["supported", "contradicted", "unsupported", "not_supported"]
 """`not_supported` where the source does not tell contradicted from unsupported."""
@@ -50,14 +51,23 @@ class Row(Line):
         return self.label == "supported"
 
     def pair(self) -> Pair:
-        """The row as the proxy would ask it: a title that leads the evidence is taken out of it."""
+        """The row as the proxy would ask it, the claim being the only one of its reply. A title that leads
+        the evidence is taken out of it."""
         match = _TITLE.match(self.evidence)
+        question = self.question or ""
         return Pair(
             self.claim,
             self.evidence[match.end() :] if match else self.evidence,
-            question=self.question or "",
+            context_alone(self.claim, question),
+            question,
             title=match[1] if match else "",
         )
+
+
+def context_alone(claim: str, question: str) -> str:
+    """The context of a claim that is the only one of its reply: the question, where the claim needs one to be
+    understood (a short answer, say), and nothing otherwise."""
+    return contexts([Claim(0, len(claim), claim, claim)], question)[0].before
 
 
 class CorpusRow(Line):

@@ -22,6 +22,23 @@ LOCKED_EXTRAS = {"requirements.lock": {"all", "build"}, "requirements-dev.lock":
 """What `make lock` puts into each file beside the core."""
 
 
+TOP_LEVEL = set(
+    """
+    .ci .dockerignore .github .gitignore .pre-commit-config.yaml CHANGELOG.md CONTRIBUTING.md Dockerfile LICENSE
+    Makefile README.md benchmarks config.yaml docs evaluation examples index_builder mkdocs.yml proxy
+    pyproject.toml requirements-base.txt requirements-dev.lock requirements-torch.txt requirements.lock tests
+    training
+    """.split()
+)
+
+
+def test_nothing_but_the_project_stands_at_the_top_level() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no clone")
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {path.partition("/")[0] for path in tracked.splitlines()} == TOP_LEVEL
+
+
 def locked(name: str) -> dict[str, set[tuple[str, str]]]:
     """Per package of a lock its versions, each with the marker that chooses it."""
     pins: dict[str, set[tuple[str, str]]] = {}

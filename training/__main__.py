@@ -48,11 +48,15 @@ def _calibrate(work: _Work) -> None:
 
 
 def _export(work: _Work) -> None:
-    export(work.recipe, work.base, work.run, work.options.out or packaged(work.recipe.size))
+    folder = packaged(work.recipe.size) if work.options.install else work.options.out
+    export(work.recipe, work.base, work.run, folder or work.run.path("weights"))
 
 
 def _measure(work: _Work) -> None:
-    print_figures(work.recipe, work.base, work.options.data, work.run, work.options.limit)
+    weights = work.run.folder
+    if work.options.run is not None:
+        weights = export(work.recipe, work.base, work.run, work.run.path("weights"))
+    print_figures(work.recipe, work.base, work.options.data, work.run, weights, work.options.limit)
 
 
 def _make(work: _Work) -> None:
@@ -61,12 +65,12 @@ def _make(work: _Work) -> None:
 
 
 STEPS: Mapping[str, tuple[Callable[[_Work], None], str]] = {
-    "make": (_make, "everything from the base model to the packaged weights, or what is left of it"),
+    "make": (_make, "everything from the base model to weights that can serve, or what is left of it"),
     "plan": (_plan, "which rows are learnt, in which order"),
     "fit": (_fit, "trains the adapter and the head, or goes on"),
     "calibrate": (_calibrate, "probabilities and thresholds, on rows that are not learnt"),
-    "export": (_export, "puts the weights into the package"),
-    "measure": (_measure, "prints the figures of the trained weights"),
+    "export": (_export, "writes weights that can serve"),
+    "measure": (_measure, "prints the figures of a run's weights, or without --run of the installed ones"),
 }
 
 
@@ -82,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recipe = replace(recipe, settings=replace(recipe.settings, **given))
     try:
         use_device(options.device)
-        run = open_run(options.run)
+        run = open_run(options.run) if options.run else Run(packaged(options.size))
         STEPS[options.step][0](_Work(options, recipe, run, find_base(recipe, run)))
     except VouchError as error:
         sys.stderr.write(f"Error: {error.message}\n")
@@ -103,7 +107,9 @@ def _parser() -> argparse.ArgumentParser:
         step = steps.add_parser(name, help=text, description=text)
         step.add_argument("--size", choices=get_args(Size), required=True, help="which weights")
         step.add_argument("--data", type=Path, required=True, help="folder with train/ and dev/")
-        step.add_argument("--run", type=Path, required=True, help="folder for what the steps leave")
+        step.add_argument(
+            "--run", type=Path, required=name != "measure", help="folder for what the steps leave"
+        )
         step.add_argument("--rows", type=_counted, help="rows to learn (default: the plan once)")
         step.add_argument(
             "--cool-down",
@@ -114,7 +120,9 @@ def _parser() -> argparse.ArgumentParser:
         step.add_argument("--begin", type=Path, metavar="FILE", help="trained tensors to begin with")
         step.add_argument("--workers", type=_counted, help="threads (default 2)")
         step.add_argument("--device", choices=get_args(DeviceName), default="cpu")
-        step.add_argument("--out", type=Path, help="where `export` writes (default: the package)")
+        place = step.add_mutually_exclusive_group()
+        place.add_argument("--out", type=Path, help="where the weights are written (default: RUN/weights)")
+        place.add_argument("--install", action="store_true", help="write them over those that serve")
         step.add_argument("--limit", type=_counted, help="rows of each set that `measure` reads")
     return parser
 

@@ -1,7 +1,7 @@
 """Turns a trained model's outputs into probabilities and verdicts, on rows that it has not learnt.
 
-Platt scaling (Platt 1999) of the log-odds of entailment, so that 0.5 is the threshold of `supported`; and the
-least probability of contradiction that is precise enough to call a claim contradicted.
+Platt scaling (Platt 1999) of the log-odds of entailment, and the least probability of contradiction that is
+precise enough to call a claim contradicted.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from training.plan import Plan, read_plan
 from training.recipes import Settings
 from training.run import (
     BEGUN,
+    BEGUN_MANIFEST,
     CHECKPOINT,
     COOLING,
     TRAINED,
@@ -112,6 +113,8 @@ def fit(
     if begin is not None and not run.path(BEGUN).exists():
         if run.path(CHECKPOINT).exists():
             raise TrainingError(f"{run.folder} has begun without {begin}: take another --run folder.")
+        if begin.with_name("manifest.json").exists():
+            shutil.copyfile(begin.with_name("manifest.json"), run.path(BEGUN_MANIFEST))
         shutil.copyfile(_readable(begin), run.path(BEGUN))
     trainer = _Trainer(run, plan, base, settings, watch)
     total = settings.total_rows or plan.rows

@@ -18,28 +18,26 @@ from evaluation.output import table
 from proxy.checkers.nli.checker import NLIChecker
 from proxy.checkers.nli.weights import load
 from proxy.types import LANGUAGES, Language
-from training.export import export
 from training.recipes import Recipe
 from training.rows import TrainingRow
 from training.run import Run
-from training.training_data import read_source
+from training.training_data import Learnt, read_source
 
 _COLUMNS = ("accuracy", "balanced_accuracy", "auc", "ece")
 _CONTRADICTED = ("precision.contradicted", "recall.contradicted")
 
 
-def print_figures(recipe: Recipe, base: Path, data: Path, run: Run, limit: int | None = None) -> None:
-    """Prints the figures of all sets of a recipe as Markdown, of the first `limit` rows of each.
-
-    For 95% intervals, export the weights and use `python -m evaluation`.
-    """
-    loaded = load(export(recipe, base, run, run.path("weights")), str(base))
+def print_figures(
+    recipe: Recipe, base: Path, data: Path, run: Run, weights: Path, limit: int | None = None
+) -> None:
+    """Prints the figures of the weights in a folder as Markdown, of the first `limit` rows of each set."""
+    loaded = load(weights, str(base))
     checker = NLIChecker(dict.fromkeys(LANGUAGES, loaded))
 
     async def cells() -> list[list[str]]:
         lines = []
         for language in recipe.measured:
-            for name, rows in _sets(recipe, language, data, run):
+            for name, rows in measured_sets(recipe, language, data, run):
                 few = rows[:limit]
                 judged = await judge(checker, (row.pair() for row in few), len(few), name)
                 lines.append([name, f"{len(few):,}", *_figures(few, judged)])
@@ -54,6 +52,8 @@ def print_figures(recipe: Recipe, base: Path, data: Path, run: Run, limit: int |
 
 
 def _figures(rows: Sequence[Row], judged: Judged) -> list[str]:
+    if not rows:
+        return [shown(math.nan)] * len((*_COLUMNS, *_CONTRADICTED))
     supported = np.array([row.supported for row in rows], dtype=np.bool_)
     figures = dict(two_way(supported, judged.called, judged.scores))
     cells = [shown(figures[name]) for name in _COLUMNS]
@@ -62,10 +62,15 @@ def _figures(rows: Sequence[Row], judged: Judged) -> list[str]:
     return [*cells, *(shown(contradicted.get(name, math.nan)) for name in _CONTRADICTED)]
 
 
-def _sets(recipe: Recipe, language: Language, data: Path, run: Run) -> Iterator[tuple[str, list[Row]]]:
-    """Names and rows: the contrast pairs of the project, then the files of the recipe."""
+def measured_sets(
+    recipe: Recipe, language: Language, data: Path, run: Run
+) -> Iterator[tuple[str, list[Row]]]:
+    """Names and rows: the contrast pairs of the project, then the files of the recipe, without those
+    rows whose claim or a sentence of whose evidence the plan has."""
     for path in DEV:
         if path.stem.endswith(f"_{language}"):
             yield path.name, list(read_lines(path, TrainingRow))  # their titles belong to the evidence
+    learnt = Learnt(recipe.plan, data, run)
     for source in recipe.measured[language]:
-        yield source.file, list(read_source(source, source.path(data, run), "measure"))
+        rows = read_source(source, source.path(data, run), "measure")
+        yield source.file, [row for row in rows if not learnt.has(row)]

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from evaluation.datasets import Row
 from proxy.checkers.nli.model import LABELS
-from proxy.claims.context import needs_context, shortened
 from proxy.types import Page, Pair
 
 NOT_SUPPORTED = -1
@@ -17,7 +16,6 @@ _CLASSES = {
     "unsupported": LABELS.index("neutral"),
     "not_supported": NOT_SUPPORTED,
 }
-_LONGEST_QUESTION = 300
 
 
 class TrainingRow(Row):
@@ -39,13 +37,9 @@ class TrainingRow(Row):
         return _CLASSES[self.label]
 
     def pair(self) -> Pair:
-        """The row as the proxy would ask it. Of a claim that is the only one of its reply, the question is
-        the context where the claim needs one, such as a short answer, and is left out otherwise."""
+        """The row as the proxy would ask it."""
         pair = super().pair()
-        context = self.context
-        if context is None:
-            question = " ".join((self.question or "").split())
-            context = shortened(question, _LONGEST_QUESTION) if needs_context(self.claim) else ""
+        context = pair.context if self.context is None else self.context
         others = (Page(self.other, self.other_title),) if self.other else ()
         title = pair.title or self.title
         return replace(pair, title=title, others=others, context=context, topic=self.topic, question="")

@@ -20,6 +20,8 @@ COOLING = "cooling.pt"
 """Of the part in which the learning rate falls."""
 BEGUN = "begun.safetensors"
 """The weights that the run began with, where it did not begin with an untrained adapter."""
+BEGUN_MANIFEST = "begun.json"
+"""The manifest of those weights, where they had one."""
 TRAINED, TRAINED_STATE = "trained.safetensors", "trained.json"
 CALIBRATION = "calibration.json"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Literal
 
-from evaluation.datasets import CorpusRow, read_lines
+from evaluation.datasets import CorpusRow, Row, read_lines
 from evaluation.structured.data import StructuredReply, read_replies, statements
 from proxy.types import LANGUAGES
 from training.generated.generate import generated
@@ -180,6 +181,46 @@ def part_of(evidence: str) -> Part:
     """What rows of that evidence are for: seven tenths to learn, one to calibrate, two to measure."""
     tenth = _tenth(evidence)
     return "measure" if tenth < 2 else "calibrate" if tenth == 2 else "learn"
+
+
+class Learnt:
+    """What the sources of a plan have: their claims, and the sentences of their evidence.
+
+    Files are parted by whole evidence. But some have a claim beside several pieces of evidence, and some
+    quote the pages of another file.
+    """
+
+    def __init__(self, sources: Iterable[Source], data: Path, run: Run) -> None:
+        self._claims: set[str] = set()
+        self._sentences: set[str] = set()
+        for file in sorted({source.file for source in sources}):
+            if file.startswith(("generated/", "corpora/")):
+                continue  # made by rule; sentences of articles as their own claims
+            source = Source(file, "")
+            for row in read_source(source, source.path(data, run), "learn"):
+                self._claims.add(_plain(row.claim))
+                self._sentences.update(_long_sentences(row.evidence))
+
+    def has(self, row: Row) -> bool:
+        """Whether a source has the row's claim, or a long sentence of its evidence."""
+        return _plain(row.claim) in self._claims or any(
+            sentence in self._sentences for sentence in _long_sentences(row.evidence)
+        )
+
+
+_LONG_SENTENCE = 40
+"""Letters and digits. Shorter ones may be the same by chance."""
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？])\s*|\n")
+
+
+def _plain(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+def _long_sentences(text: str) -> Iterator[str]:
+    for sentence in map(_plain, _SENTENCE_ENDS.split(text)):
+        if len(sentence) >= _LONG_SENTENCE:
+            yield sentence
 
 
 def _connected(rows: Sequence[TrainingRow]) -> dict[str, str]:

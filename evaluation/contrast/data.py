@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from evaluation.datasets import DataError, Label, Line, read_lines
-from proxy.claims.context import needs_context
+from evaluation.datasets import DataError, Label, Line, context_alone, read_lines
 from proxy.text.scripts import language_of
 from proxy.types import Language, Page, Pair
 
@@ -68,7 +67,7 @@ class ContrastRow(Line):
 
     def pair(self) -> Pair:
         """The row as the proxy would ask it: after its context, or a short answer after its question."""
-        context = self.context or (self.question if needs_context(self.claim) else "")
+        context = self.context or context_alone(self.claim, self.question)
         others = (Page(self.other, self.other_title),) if self.other else ()
         return Pair(self.claim, self.evidence, context, title=self.title, others=others)
 

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 LEAST_ROOM = 16
 """Tokens of evidence that a window must at least have room for."""
 _MAX_TITLE_CHARS = 120
+_JOINTLY = 0.75
+"""The least score with which several passages support a claim: a name in the one may be taken for the subject
+of the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,13 @@ class Windowed(Generic[AnyWindow]):
                 zip(batch, await loop.run_in_executor(self._thread, self._judged, chosen), strict=True)
             )
         in_order = (judged[index] for index in range(len(windows)))
-        return [cut if isinstance(cut, Judgement) else best(list(islice(in_order, len(cut)))) for cut in cuts]
+        of_pairs = (
+            cut if isinstance(cut, Judgement) else best(list(islice(in_order, len(cut)))) for cut in cuts
+        )
+        return [
+            _joint(judgement) if pair.others else judgement
+            for pair, judgement in zip(pairs, of_pairs, strict=True)
+        ]
 
     def close(self) -> None:
         """Ends the thread, after the batch that it is computing."""
@@ -153,6 +162,14 @@ def best(judged: Sequence[Judgement]) -> Judgement:
     if len(known) == len(judged) or highest.verdict is Verdict.SUPPORTED:
         return highest
     return Judgement(Verdict.UNVERIFIED, reason="the checker's model failed on a part of the evidence")
+
+
+def _joint(judgement: Judgement) -> Judgement:
+    if judgement.verdict is Verdict.SUPPORTED and judgement.score < _JOINTLY:
+        return replace(
+            judgement, verdict=Verdict.UNSUPPORTED, reason="too unsure for several passages together"
+        )
+    return judgement
 
 
 FAILED = Judgement(Verdict.UNVERIFIED, reason="the checker's model failed")

@@ -34,7 +34,7 @@ class Model:
     full_name: str | None = None
     """The name with the provider, which clients may use too."""
     stream_mode: StreamMode | None = None
-    """Whether the upstream continues a final assistant message instead of answering it."""
+    """The stream mode for this model; None: as configured."""
     max_reply_bytes: int = 20_000_000
     """A reply of more bytes is an error."""
     max_tokens: tuple[str, int] | None = None

@@ -28,9 +28,6 @@ from proxy.types import (
 
 MARGIN = 0.2
 """A supporting passage is cited if its score is at most this much below the best one."""
-JOINTLY = 0.75
-"""The least score with which passages support a claim together: a name in the one may be taken for the
-subject of the other."""
 
 
 def with_quotes(finding: Finding) -> Finding:
@@ -110,7 +107,7 @@ def carried_together(
     supporting = [
         (judgement.score, group)
         for group, judgement in zip(groups, judgements, strict=True)
-        if judgement.verdict is Verdict.SUPPORTED and judgement.score >= JOINTLY
+        if judgement.verdict is Verdict.SUPPORTED
     ]
     if not supporting:
         return finding

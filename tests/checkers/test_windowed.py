@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from proxy.checkers.windows import Window, Windowed, batches, best, leading_title, nearest
-from proxy.types import Judgement, Pair, Verdict
+from proxy.types import Judgement, Page, Pair, Verdict
 
 BROKEN = 13
 
@@ -42,6 +42,12 @@ async def test_each_pair_gets_the_best_of_its_own_windows() -> None:
     pairs = [Pair("a", "20 7 045"), Pair("b", "9"), Pair("c", "01 0099 2 3 4")]
     assert [one.score for one in await judged(*pairs)] == [0.45, 0.09, 0.99]
     assert [one.score for one in await judged(*pairs, batch_size=1)] == [0.45, 0.09, 0.99]
+
+
+async def test_several_passages_support_a_claim_only_if_that_is_surer() -> None:
+    both = (Page("2"),)
+    sure, unsure = await judged(Pair("a", "75", others=both), Pair("b", "74", others=both))
+    assert (sure.verdict, unsure.verdict, unsure.score) == (Verdict.SUPPORTED, Verdict.UNSUPPORTED, 0.74)
 
 
 async def test_a_failure_is_that_of_its_window_alone() -> None:

@@ -84,7 +84,7 @@ def test_only_supporting_passages_are_cited_the_surest_first() -> None:
 
 def test_a_claim_that_two_passages_carry_together_cites_both() -> None:
     alone = judging.decide(CLAIM, [evidence("a", U), evidence("b", U), evidence("c", U)])
-    joined = judging.carried_together(alone, judging.all_of(alone), [Judgement(S, 0.75)])
+    joined = judging.carried_together(alone, judging.all_of(alone), [Judgement(S, 0.65)])
     said = [Judgement(U, 0.1, usage=Usage(5, 0)), Judgement(S, 0.8), Judgement(S, 0.6)]
     together = judging.carried_together(joined, judging.pairs_of(joined), said)
     assert together.verdict is S

@@ -20,7 +20,12 @@ def write(path: Path, text: str | bytes) -> Path:
 @pytest.mark.parametrize("line", ["Title: Rialto Bridge", "(meta data) TITLE: Rialto Bridge"])
 def test_a_title_that_leads_the_evidence_is_taken_out_of_it(line: str) -> None:
     row = Row(claim="c", evidence=f"{line}\n\nIt spans the canal.", label="supported", question="Where?")
-    assert row.pair() == Pair("c", "It spans the canal.", question="Where?", title="Rialto Bridge")
+    assert row.pair() == Pair("c", "It spans the canal.", "Where?", "Where?", "Rialto Bridge")
+
+
+def test_a_claim_that_stands_alone_is_read_without_its_question() -> None:
+    row = Row(claim="The bridge spans the canal.", evidence="e", label="supported", question="Where?")
+    assert row.pair() == Pair("The bridge spans the canal.", "e", question="Where?")
 
 
 def test_a_title_elsewhere_is_evidence() -> None:

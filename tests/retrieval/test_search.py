@@ -285,10 +285,16 @@ def test_a_thread_that_has_ended_takes_nothing_and_drops_what_waits() -> None:
         thread.submit(int)
 
 
-def test_faiss_searches_with_one_thread_and_leaves_torch_its_own(thread: Executor) -> None:
+def test_faiss_searches_with_one_thread_and_leaves_other_threads_theirs(thread: Executor) -> None:
+    def threads() -> tuple[int, int]:
+        with ThreadPoolExecutor(1) as plain:
+            return plain.submit(torch.get_num_threads).result(), plain.submit(
+                faiss.omp_get_max_threads
+            ).result()
+
+    before = threads()
     assert thread.submit(faiss.omp_get_max_threads).result() == 1
-    with ThreadPoolExecutor(1) as plain:  # which has what torch.set_num_threads was last told
-        assert thread.submit(torch.get_num_threads).result() == plain.submit(torch.get_num_threads).result()
+    assert threads() == before
 
 
 words = st.lists(st.sampled_from("whale penguin cheetah octopus giraffe sea land fast".split()), max_size=8)

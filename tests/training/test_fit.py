@@ -181,7 +181,15 @@ def test_one_command_makes_the_weights(
     assert main(["make", *options, "--out", str(out)]) == 0
     assert nli.load(out).manifest.base == recipe.base
     assert main(["measure", *options, "--limit", "12"]) == 0
-    assert "train/fresh.jsonl" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "train/fresh.jsonl" in printed
+    serving = tmp_path / "serving"
+    monkeypatch.setattr("training.__main__.packaged", lambda _size: serving)
+    assert main(["export", *options]) == 0
+    assert not serving.exists()  # what serves is left as it is, unless one asks
+    assert main(["export", *options, "--install"]) == 0
+    assert main(["measure", "--size", "base", "--data", str(data), "--limit", "12"]) == 0
+    assert capsys.readouterr().out == printed
 
 
 def test_a_step_says_what_must_come_before_it(
@@ -216,6 +224,23 @@ def test_a_run_that_begins_with_weights_gives_their_mean_with_what_it_learnt(
     assert mean.keys() == begun.keys() == ended.keys()
     assert any(not torch.equal(mean[name], begun[name]) for name in begun)
     assert all(torch.equal(tensor, load_file(again)[name]) for name, tensor in mean.items())
+
+
+def test_a_manifest_says_what_each_pass_has_learnt(recipe: Recipe, data: Path, new_run: NewRun) -> None:
+    first, second, base = new_run(), new_run(), Path(recipe.base)
+    fit(first, base, replace(SETTINGS, total_rows=200))
+    rows = rows_of(first)
+    calibrate(recipe, base, data, first)
+    weights = export(recipe, base, first, first.path("weights"))
+    sources = read_json(weights / "manifest.json")["sources"]
+    plan = read_plan(first)
+    assert rows < plan.rows
+    drawn = sum(int(source["rows"]) for source in plan.sources)
+    assert sum(source["rows"] for source in sources) == pytest.approx(drawn * rows / plan.rows, abs=5)
+    fit(second, base, replace(SETTINGS, total_rows=200), begin=weights / "adapter.safetensors")
+    calibrate(recipe, base, data, second)
+    again = read_json(export(recipe, base, second, second.path("weights")) / "manifest.json")["sources"]
+    assert again == [*sources, *({**source, "pass": 2} for source in sources)]
 
 
 def test_what_a_run_may_begin_with_is_checked(recipe: Recipe, new_run: NewRun, tmp_path: Path) -> None:

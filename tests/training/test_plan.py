@@ -14,11 +14,12 @@ from evaluation.datasets import DataError
 from proxy.checkers.nli.weights import Manifest
 from proxy.checkers.nli_sizes import packaged
 from tests.training.toys import toy_base, toy_recipe
+from training.measure import measured_sets
 from training.plan import draw, make_plan, read_plan
 from training.recipes import RECIPES, Recipe
 from training.rows import TrainingRow
 from training.run import Run, TrainingError, file_checksum, open_run
-from training.training_data import CONTRAST, PERMITTED, Part, Source, part_of, read_source
+from training.training_data import CONTRAST, PERMITTED, Learnt, Part, Source, part_of, read_source
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public data sets are not here")
@@ -143,15 +144,36 @@ def test_no_row_is_learnt_whose_licence_is_not_stated(recipe: Recipe) -> None:
 @needs_data
 @recipes
 def test_what_is_measured_is_not_learnt(recipe: Recipe) -> None:
-    learnt = {source.file for source in recipe.plan}
-    for sources in recipe.measured.values():
-        for source in sources:
-            if source.file in learnt:
-                path = source.path(DATA, Run(DATA))
-                rows = read_source(source, path, "learn")
-                measured = read_source(source, path, "measure")
-                assert len(rows) > len(measured) > 100
-                assert not {each.evidence for each in rows} & {each.evidence for each in measured}
+    claims: set[str] = set()
+    evidences: set[str] = set()
+    for file in {source.file for source in recipe.plan if not source.file.startswith(("corpora", "gen"))}:
+        source = Source(file, "")
+        for row in read_source(source, source.path(DATA, Run(DATA)), "learn"):
+            claims.add(row.claim)
+            evidences.add(row.evidence)
+    for language in recipe.measured:
+        for name, rows in measured_sets(recipe, language, DATA, Run(DATA)):
+            assert len(rows) > 100, name
+            assert not {row.claim for row in rows} & claims, name
+            assert not {row.evidence for row in rows} & evidences, name
+
+
+def test_a_row_is_learnt_whose_claim_or_sentence_a_source_has(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    sentence = "The old bridge over the river was closed to all traffic in 1987."
+    rows = [  # of which a tenth is for calibration
+        TrainingRow(id=f"{n}", claim="The bridge closed.", evidence=f"{n}. {sentence}", label="supported")
+        for n in range(30)
+    ]
+    (tmp_path / "train/rows.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in rows))
+    learnt = Learnt([Source("train/rows.jsonl", "MIT", made="balanced")], tmp_path, Run(tmp_path))
+
+    def has(claim: str, evidence: str) -> bool:
+        return learnt.has(TrainingRow(id="2", claim=claim, evidence=evidence, label="supported"))
+
+    assert has("the bridge closed", "Another text.")
+    assert has("Another claim.", f"A page that begins otherwise. {sentence.upper()}")
+    assert not has("Another claim.", "It is red. The old bridge was closed.")
 
 
 def test_a_shared_file_is_parted_by_evidence() -> None:
@@ -197,6 +219,8 @@ def test_weights_that_ship_are_of_the_data_at_hand(recipe: Recipe) -> None:
     for source in shipped(recipe).sources:
         folder, _, name = str(source["file"]).partition("/")
         path = CONTRAST / name if folder == "contrast" else DATA / str(source["file"])
+        assert source["licence"] in PERMITTED
+        assert int(source["rows"]) > 0
         if folder != "generated" and (not path.exists() or file_checksum(path) != source["sha256"]):
             pytest.skip(f"{source['file']} has changed since the weights were made")
 

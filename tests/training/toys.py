@@ -57,8 +57,9 @@ def toy_base(folder: Path) -> Path:
 
 
 def toy_rows(file: Path, count: int, seed: int = 0) -> Path:
-    """Rows of three labels, three to an evidence's town."""
+    """Rows of three labels, three to an evidence's town. With another seed, the claims are others, too."""
     rng = Random(seed)
+    mills = "the mills" if seed else "mills"
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8") as lines:
         for number in range(count):
@@ -67,7 +68,7 @@ def toy_rows(file: Path, count: int, seed: int = 0) -> Path:
             evidence = f"The town of {town} {_SAID[label]} has mills and a {other} river {number} ."
             row = {
                 "id": f"{file.stem}-{number}",
-                "claim": f"{town} has mills",
+                "claim": f"{town} has {mills}",
                 "evidence": evidence,
                 "label": label,
             }
