@@ -24,8 +24,8 @@ LOCKED_EXTRAS = {"requirements.lock": {"all", "build"}, "requirements-dev.lock":
 
 TOP_LEVEL = set(
     """
-    .ci .dockerignore .github .gitignore .pre-commit-config.yaml CHANGELOG.md CONTRIBUTING.md Dockerfile LICENSE
-    Makefile README.md benchmarks config.yaml docs evaluation examples index_builder mkdocs.yml proxy
+    .ci .dockerignore .github .gitignore .pre-commit-config.yaml CHANGELOG.md CONTRIBUTING.md Dockerfile
+    LICENSE Makefile README.md benchmarks config.yaml docs evaluation examples index_builder mkdocs.yml proxy
     pyproject.toml requirements-base.txt requirements-dev.lock requirements-torch.txt requirements.lock tests
     training
     """.split()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from proxy.checkers.batching import Batching
 from proxy.engine.pipeline import Pipeline
 from proxy.engine.reprompter import Options
 from proxy.engine.verifier import Verifier
@@ -548,6 +549,29 @@ async def test_a_local_checker_stops_at_the_passage_that_carries_a_claim_surely(
     assert scores.asked == list(passages[:asked])
     assert [item.passage.text for item in finding.evidence] == list(passages[:asked])
     assert finding.verdict is (Verdict.SUPPORTED if passages else Verdict.UNSUPPORTED)
+
+
+@dataclass
+class Tiring:
+    """Answers so many pairs, and then nothing more."""
+
+    left: int
+
+    async def check(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        self.left -= len(pairs)
+        if self.left < 0:
+            await asyncio.Event().wait()
+        return [Judgement(Verdict.UNSUPPORTED, 0.1) for _ in pairs]
+
+
+async def test_of_a_long_reply_the_first_claims_are_decided_when_the_deadline_passes() -> None:
+    checker = Batching(Tiring(200), max_pairs=16)
+    verifier = Verifier(Shelf(("One.", "Two.", "Three.")), checker, early_exit=True)
+    claims = [Claim(5 * number, 5 * number + 4, "It is.", f"It is {number}.") for number in range(150)]
+    verified = await verifier.verify(claims, "", asyncio.get_running_loop().time() + 1)
+    decided = [finding.verdict is Verdict.UNSUPPORTED for finding in verified.findings]
+    assert sum(decided) > 20
+    assert decided == sorted(decided, reverse=True)
 
 
 async def test_what_the_upstream_cites_is_checked_even_where_another_passage_carries_the_claim() -> None:
