@@ -45,8 +45,8 @@ claims of real replies, 0.75 checks a sixth fewer than 0.9, and cites what score
 _LATER = 2
 """Passages that are checked at once when the first one did not carry the claim."""
 _UNDER_WAY = 24
-"""Claims of a reply that a local checker works on at once, in the order of the reply: when the deadline passes,
-the first ones are decided. Were all begun at once, hardly one would be."""
+"""Claims of a reply that a local checker works on at once, in the order of the reply: when the deadline
+passes, the first ones are decided. Were all begun at once, hardly one would be."""
 _FUSION_K = 60
 """Of reciprocal rank fusion, as in its paper."""
 _MAX_CITED = 5
