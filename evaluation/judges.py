@@ -35,8 +35,8 @@ from evaluation.cached_llm import CachedLLM, Meter
 from evaluation.measurement import progress
 from proxy.aio import together
 from proxy.cli import compose
-from proxy.cli.compose import endpoint
 from proxy.cli.compose_checkers import load_checkers
+from proxy.cli.servable import endpoint
 from proxy.config.settings import Settings
 from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.errors import ConfigError

@@ -441,7 +441,7 @@ def config_command(config: ConfigOption = None) -> None:
     from proxy.cli import show_config as command
 
     settings = command.run(config)
-    from proxy.cli.compose import require_servable  # a second of imports, when all is to be seen already
+    from proxy.cli.servable import require_servable  # a second of imports, when all is to be seen already
 
     require_servable(settings)
 

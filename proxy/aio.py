@@ -45,7 +45,7 @@ class Step:
 
 @dataclass(slots=True)
 class Asker:
-    """Whom work is done for: one request, of one key. Its tasks, and theirs, share it by `ASKER`.
+    """What one request has used, and whose key it came with. Its tasks inherit it through `ASKER`.
 
     Attributes:
         key: the name of the client's key; empty where no keys are configured.

@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 
-from proxy.cli.compose import Library, make_parts, make_tracer
+from proxy.cli.compose import Library, make_context, make_tracer
 from proxy.config.load import validate
 from proxy.config.settings import Settings
 from proxy.engine.app_context import AppContext
@@ -50,7 +50,7 @@ def serving(
     changed: Callable[[AppContext], AppContext] = lambda context: context,
 ) -> Iterator[str]:
     """The base URL, with `/v1`, of a server that is up, over a context that `changed` may have changed."""
-    app = create_app(changed(make_parts(settings, corpus)), settings, make_tracer(settings))
+    app = create_app(changed(make_context(settings, corpus)), settings, make_tracer(settings))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5))
     with running(server) as url:
         yield url

@@ -13,14 +13,13 @@ from typing import Protocol, get_args, runtime_checkable
 from proxy.claims.decompose.clauses import ClauseExtractor
 from proxy.claims.decompose.triplet_extractor import LLMExtractor
 from proxy.cli.compose_checkers import Checkers, load_checkers
+from proxy.cli.servable import endpoint, require_key, require_servable
 from proxy.config.checker_settings import CheckerName
-from proxy.config.presets import PRESETS
 from proxy.config.settings import Encoder, Runtime, Settings
 from proxy.config.settings import Extractor as ExtractorSettings
 from proxy.config.settings import Upstream as UpstreamSettings
 from proxy.config.store_settings import Milvus
 from proxy.engine.app_context import TOKEN_LIMITS, AppContext, IndexSource, Model
-from proxy.engine.delivery import contradiction
 from proxy.errors import ConfigError
 from proxy.protocols import LLM, Checker, Extractor, Retriever
 from proxy.retrieval import SearchableCorpus, open_corpus, search_thread
@@ -32,9 +31,9 @@ from proxy.tracing import Tracer
 from proxy.types import Granularity, RetrievalMode
 from proxy.upstream.budget import Budgeted
 from proxy.upstream.embedded.embedded_llm import DEMO, DESCRIPTIONS, EmbeddedLLM
-from proxy.upstream.endpoint import Endpoint, Relay
+from proxy.upstream.endpoint import Relay
 from proxy.upstream.endpoint import Upstream as UpstreamClient
-from proxy.upstream.provider import make_upstream, missing_keys
+from proxy.upstream.provider import make_upstream
 from proxy.upstream.retry import Retrying, RetryingRelay
 from proxy.upstream.stream_adapter import StreamAdapter
 from proxy.upstream.traced import TracedLLM, traced
@@ -160,46 +159,6 @@ def with_others(backends: Backends, first: AppContext, say: Callable[[str], None
     return replace(first, others=others, close=close) if others else first
 
 
-def require_servable(settings: Settings) -> None:
-    """Raises `ConfigError` where the settings alone say that they can't be served: ways to stream and to
-    correct that exclude each other, an upstream without its key."""
-    _require_agreement(settings)
-    for upstream in settings.upstreams:
-        if upstream.model not in DESCRIPTIONS:
-            _require_key(upstream)
-
-
-def _require_agreement(settings: Settings) -> None:
-    """Raises `ConfigError` where the ways to stream and to correct that are configured exclude each other."""
-    preset, streaming, regeneration = PRESETS[settings.preset], settings.streaming, settings.regeneration
-    closed = settings.verification.fail_closed
-    dropping = (regeneration.on_unsupported or preset.on_unsupported) == "drop"
-    fail_closed = preset.fail_closed if closed is None else closed
-    reasons = [
-        contradiction(
-            streaming.mode or preset.stream_mode,
-            streaming.correction or "none",
-            regeneration.on_unsupported or ("drop" if dropping else "keep"),
-            fail_closed=fail_closed,
-            rounds=regeneration.max_rounds,
-            marked=bool(settings.citation.notice),
-        ),
-        *(
-            contradiction(
-                upstream.stream_mode, "none", "drop" if dropping else "keep", fail_closed=fail_closed
-            )
-            for upstream in settings.upstreams
-            if upstream.stream_mode is not None
-        ),
-    ]
-    for reason in reasons:
-        if reason:
-            raise ConfigError(
-                f"preset, streaming, regeneration and verification contradict each other: {reason}.",
-                param="streaming.mode",
-            )
-
-
 def make_tracer(settings: Settings) -> Tracer | None:
     """What traces requests, where that is wanted. Raises `ConfigError` where OpenTelemetry is missing."""
     if not settings.traces.enabled:
@@ -322,8 +281,8 @@ class Backends:
         return self.settings.retrieval.milvus
 
 
-def make_parts(settings: Settings, library: Library) -> AppContext:
-    """The parts over a library that is loaded; its thread stays its owner's to end."""
+def make_context(settings: Settings, library: Library) -> AppContext:
+    """The components over a library that is loaded; its thread stays its owner's to end."""
     return make_backends(settings, library).over(library.corpus, library.generation)
 
 
@@ -417,7 +376,7 @@ def _relay(client: object, max_retries: int) -> Relay | None:
 
 
 def make_extractors(llm: LLM, settings: ExtractorSettings) -> dict[Granularity, Extractor]:
-    """What takes sentences apart; there is nothing to take apart in whole ones."""
+    """Extractors by granularity; `sentence` needs none."""
     return {
         "sub_sentence": ClauseExtractor(),
         "triplet": LLMExtractor(
@@ -449,7 +408,7 @@ async def open_checker(settings: Settings, name: CheckerName) -> AsyncIterator[C
                 f"{upstream.model} answers from the corpus and can't judge. Name an LLM under upstreams, "
                 "and in checker.llm.model if it is not the first."
             )
-        _require_key(upstream)
+        require_key(upstream)
         client = make_upstream(endpoint(upstream), upstream.client)
         try:
             yield checkers.over(Retrying(client, upstream.max_retries), upstream.name)[name]
@@ -457,25 +416,3 @@ async def open_checker(settings: Settings, name: CheckerName) -> AsyncIterator[C
             await client.close()
     finally:
         checkers.close()
-
-
-def _require_key(upstream: UpstreamSettings) -> None:
-    if keys := missing_keys(endpoint(upstream)):
-        raise ConfigError(
-            f"{upstream.model} needs a key: set {' and '.join(keys)}, give one with --api-key or "
-            "upstreams.api_key, or set upstreams.client_key to call it with each client's own."
-        )
-
-
-def endpoint(upstream: UpstreamSettings) -> Endpoint:
-    """Where an upstream is and how it is called."""
-    return Endpoint(
-        model=upstream.model,
-        api_base=upstream.api_base,
-        api_key=upstream.api_key.get_secret_value() if upstream.api_key else None,
-        client_key=upstream.client_key,
-        timeout=upstream.timeout,
-        connect_timeout=upstream.connect_timeout,
-        max_reply_bytes=upstream.max_reply_bytes,
-        params=upstream.params,
-    )

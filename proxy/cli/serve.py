@@ -86,7 +86,7 @@ class VouchServer(uvicorn.Server):
                 reloader.soon()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends: not ready, not listening, what is under way to its end or cut off."""
+        """Shuts down: reports not ready, stops listening, lets requests finish, then cuts off the rest."""
         self._ending.draining = True
         await asyncio.sleep(self._server.drain_delay)
         cutting = asyncio.get_running_loop().call_later(self._server.drain, self._ending.end)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -17,9 +16,10 @@ from typing import TypeVar
 from proxy.aio import ASKER, together
 from proxy.claims.context import contexts, needs_context, queries
 from proxy.engine import judging
-from proxy.engine.judging import combined
+from proxy.engine.aggregation import combined
 from proxy.errors import CheckError, RetrievalError
 from proxy.protocols import Checker, Extractor, Retriever
+from proxy.retrieval.fusion import fused
 from proxy.text.words import Nearest, nearest
 from proxy.types import (
     Aggregation,
@@ -294,18 +294,12 @@ class Verifier:
 
 
 def _merged(rankings: Sequence[Sequence[Evidence]], k: int) -> tuple[Evidence, ...]:
-    """The k best passages of several searches for one claim, by reciprocal rank fusion (Cormack et al. 2009).
-
-    Each has its best score. Of two that rank alike, the one of the earlier search comes first.
-    """
+    """The k best passages of several searches for one claim, each with its best score."""
     best: dict[str, Evidence] = {}
-    fused: defaultdict[str, float] = defaultdict(float)
-    for ranking in rankings:
-        for rank, item in enumerate(ranking, 1):
-            passage = item.passage.id
-            fused[passage] += 1 / (_FUSION_K + rank)
-            best[passage] = max(best.get(passage, item), item, key=lambda one: one.score)
-    in_order = sorted(fused, key=fused.__getitem__, reverse=True)
+    for item in chain.from_iterable(rankings):
+        passage = item.passage.id
+        best[passage] = max(best.get(passage, item), item, key=lambda one: one.score)
+    in_order = fused([[item.passage.id for item in ranking] for ranking in rankings], _FUSION_K)
     return tuple(best[passage] for passage in in_order[:k])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from proxy.protocols import Encoder
+from proxy.retrieval.fusion import fused
 from proxy.retrieval.lexical import LexicalIndex
 from proxy.retrieval.vector_index import VectorIndex
 from proxy.retrieval.vector_table import Rows, VectorRows
@@ -92,10 +92,9 @@ class LexicalRanking:
 
 
 class HybridRanking:
-    """Passages by reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
+    """Passages by reciprocal rank fusion of the first 100 by cosine and the first 100 by BM25.
 
-    score(p) = 1 / (k + rank by cosine) + weight / (k + rank by BM25), over the first 100 of each. The
-    paper has k = 60 and equal weights; for claims, which name what they are about, k = 5 and weight 2
+    The latter have `weight`, the former 1. For claims, which name what they are about, k = 5 and weight 2
     were measured better at every cut-off (docs/benchmarks.md). Each hit has its cosine, whichever ranking
     found it, so the threshold holds for all.
     """
@@ -121,7 +120,7 @@ class HybridRanking:
         lexical = self._lexical.rank(queries, depth)
         ranked = []
         for vector, by_cosine, by_words in zip(vectors, nearest.tolist(), lexical, strict=True):
-            rows = self._fused(by_cosine, [hit.row for hit in by_words])
+            rows = fused([by_cosine, [hit.row for hit in by_words]], self._k, [1.0, self._weight])
             cosines = self._dense.cosines(vector, rows)
             scores = {hit.row: hit.bm25 for hit in by_words}
             hits = [
@@ -130,13 +129,6 @@ class HybridRanking:
             ]
             ranked.append(_over(self._dense.threshold, hits)[:k])
         return ranked
-
-    def _fused(self, by_cosine: Sequence[int], by_words: Sequence[int]) -> list[int]:
-        scores: defaultdict[int, float] = defaultdict(float)
-        for weight, rows in ((1.0, by_cosine), (self._weight, by_words)):
-            for rank, row in enumerate(rows, 1):
-                scores[row] += weight / (self._k + rank)
-        return sorted(scores, key=lambda row: -scores[row])
 
 
 def _over(threshold: float, hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -208,7 +208,7 @@ class ChatService:
 
 
 def _count(answer: Answer) -> None:
-    """Puts down what a reply was, to the account of whom it is for."""
+    """Records the reply's tokens, verdicts and corrections in the request's account."""
     asker = ASKER.get()
     for purpose, usage in (("writing", answer.writing), ("verification", answer.verification)):
         asker.counts["vouch_tokens", purpose, "prompt"] += max(0, usage.prompt_tokens)

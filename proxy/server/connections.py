@@ -1,4 +1,4 @@
-"""What one connection may do to the server: sizes and times of what comes, and of what is not fetched."""
+"""Limits of one connection: header size, and time-outs for headers, bodies and slow readers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Wrappers that put down what calls take and how they end, to the account of whom they are made for.
+"""Wrappers that record how long each call took and how it ended, in the request's account (`aio.ASKER`).
 
-That is `aio.ASKER`. One each for an LLM, a retriever and a checker, with the same Protocol as what they wrap.
+One each for an LLM, a retriever and a checker, with the same Protocol as what they wrap.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from proxy.cli.compose import Library, make_parts
+from proxy.cli.compose import Library, make_context
 from proxy.config.settings import Settings
 from proxy.engine.app_context import AppContext
 from proxy.retrieval import open_corpus, search_thread
@@ -27,7 +27,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppContext]:
     out = tmp_path_factory.mktemp("animals") / "index"
     build_index(out)
     library = Library(open_corpus(open_index(out)), HashingEncoder(), search_thread())
-    yield make_parts(Settings(), library)
+    yield make_context(Settings(), library)
     library.close()
 
 

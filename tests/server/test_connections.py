@@ -15,7 +15,7 @@ import httpx
 import pytest
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from proxy.cli.compose import Library, make_parts
+from proxy.cli.compose import Library, make_context
 from proxy.cli.serve import VouchServer, require_keys
 from proxy.config.load import validate
 from proxy.config.settings import Settings
@@ -36,7 +36,7 @@ def settings(upstream: Upstream, **server: Any) -> Settings:
 @contextmanager
 def guarded(settings: Settings, corpus: Library) -> Iterator[tuple[VouchServer, str, int]]:
     """A server as `vouch serve` makes it: itself, its base URL without /v1, its port."""
-    server = VouchServer(create_app(make_parts(settings, corpus), settings), settings.server)
+    server = VouchServer(create_app(make_context(settings, corpus), settings), settings.server)
     with running(server) as url:
         yield server, url.removesuffix("/v1"), int(url.removesuffix("/v1").rpartition(":")[2])
 

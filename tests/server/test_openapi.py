@@ -10,7 +10,7 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from proxy.cli.compose import Library, make_parts
+from proxy.cli.compose import Library, make_context
 from proxy.openai_api.openapi import OPERATIONS
 from proxy.server.app import create_app
 from tests.corpora import ANIMALS, build_index, library_of
@@ -77,7 +77,7 @@ def schema_faults(description: Json, schema: Json, value: Any) -> list[str]:
 
 def test_every_route_is_described_and_nothing_else(corpus: Library, upstream: Upstream) -> None:
     settings = settings_for(upstream.url)
-    routes = create_app(make_parts(settings, corpus), settings).routes
+    routes = create_app(make_context(settings, corpus), settings).routes
     served = {
         f"{method} {getattr(route, 'path', '').replace(':path}', '}')}"
         for route in routes

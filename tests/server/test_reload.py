@@ -22,7 +22,7 @@ import pytest
 import uvicorn
 from aiohttp import web
 
-from proxy.cli.compose import Library, make_parts
+from proxy.cli.compose import Library, make_context
 from proxy.config.settings import Settings
 from proxy.retrieval import Corpus
 from proxy.retrieval.index_files import read_manifest
@@ -148,7 +148,7 @@ def test_a_chat_under_way_ends_on_the_index_that_it_began_with(index: Path, upst
     library, chosen = library_of(index), settings(upstream)
     assert isinstance(library.corpus, Corpus)
     vectors = weakref.ref(library.corpus.vectors)
-    app = create_app(make_parts(chosen, library), chosen)
+    app = create_app(make_context(chosen, library), chosen)
     del library
     held, answers = Held(OLD), []
     upstream.enqueue(held)
@@ -252,7 +252,7 @@ async def test_without_keys_only_this_machine_may_reload(
 ) -> None:
     library = library_of(index)
     chosen = settings(upstream, server={"keyless": True, "host": "0.0.0.0"})
-    parts = make_parts(chosen, library)
+    parts = make_context(chosen, library)
     transport = httpx.ASGITransport(create_app(parts, chosen), client=(address, 4321))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         assert (await client.post("/admin/reload")).status_code == status

@@ -207,11 +207,11 @@ def _one_core() -> None:
 
 
 def _batches(items: Sequence[_Item], tokens: int, at_once: int) -> list[list[_Item]]:
-    """Items of like length, the longest first, in batches of about `tokens` tokens at most.
+    """Batches of items of similar length, the longest first, each of about `tokens` tokens at most.
 
-    They are of like size, and their number is a multiple of `at_once` where there are enough items, so that
-    no core waits for another one. Where lengths differ much, a batch ends early: padded it has half as many
-    tokens again at most, or one item.
+    They are of similar size, and their number is a multiple of `at_once` where there are enough items, so
+    that no core waits for another one. Where lengths differ much, a batch ends early: padded it has half as
+    many tokens again at most, or one item.
     """
     total = sum(pair.padded for *_, pair in items)
     count = -(-total // (tokens * at_once)) * at_once
