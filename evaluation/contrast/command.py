@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evaluation.arguments import add_checker_arguments, add_files_argument
 from evaluation.contrast.data import DEV, HELD_OUT, ContrastGroup, read_groups
 from evaluation.datasets import Label
-from evaluation.judges import open_checker
+from evaluation.judges import add_limit_argument, open_checker
 from evaluation.measurement import Judged, judge, picked
 from evaluation.metrics import Figures, Flags, contradiction, nested, share, shown, two_way
 from evaluation.output import Report, failures, table
@@ -69,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--data", "contrast pairs (JSON Lines) instead of the project's", required=False
     )
     parser.add_argument("--held-out", action="store_true", help="the project's held-out pairs instead")
+    add_limit_argument(parser, "groups of each file")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("--held-out measures on the project's pairs, --data on others: give one of them.")
     settings = load(options.config)
     files: Sequence[Path] = options.data or (HELD_OUT if options.held_out else DEV)
-    groups = [group for path in files for group in read_groups(path)]
+    groups = [group for path in files for group in read_groups(path, options.limit)]
     pairs = [row.pair() for group in groups for row in group.rows]
 
     async def judge_all() -> Judged:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.arguments import add_checker_arguments, add_files_argument
-from evaluation.judges import open_checker
+from evaluation.judges import add_limit_argument, open_checker
 from evaluation.measurement import Judged, picked, progress
 from evaluation.metrics import Figures, Flags, nested, share, shown, two_way
 from evaluation.output import Report, failures, table
@@ -71,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_checker_arguments(parser)
     add_files_argument(parser, "--data", "replies (JSON Lines) instead of the project's", required=False)
     parser.add_argument("--held-out", action="store_true", help="the project's held-out replies instead")
+    add_limit_argument(parser, "replies of each file")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("--held-out measures on the project's replies, --data on others: give one of them.")
     settings = load(options.config)
     files: Sequence[Path] = options.data or (HELD_OUT if options.held_out else DEV)
-    replies = [reply for path in files for reply in read_replies(path)]
+    replies = [reply for path in files for reply in read_replies(path, options.limit)]
 
     async def judge_all() -> _Facts:
         async with open_checker(settings, options.checker) as checker:
