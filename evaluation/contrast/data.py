@@ -90,6 +90,11 @@ class ContrastGroup:
         return (*self.right, *self.wrong)
 
     @property
+    def name(self) -> str:
+        """That of its rows."""
+        return self.right[0].group
+
+    @property
     def kind(self) -> str:
         """What tells right from wrong."""
         return self.right[0].kind
