@@ -40,6 +40,7 @@ class Row(Line):
     A row's own `title` is not read: in some sources it is that of the page which the claim is from.
     """
 
+    id: str | int | None = None
     claim: str
     evidence: str
     label: Label

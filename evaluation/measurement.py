@@ -33,10 +33,12 @@ from evaluation.metrics import (
 from evaluation.output import table
 from proxy.errors import CheckError
 from proxy.protocols import Checker
-from proxy.types import Pair, Verdict
+from proxy.types import Judgement, Pair, Verdict
 
 BATCH = 128
 """Pairs that are held and asked at once."""
+Record = Callable[[Sequence[Judgement]], None]
+"""Takes judgements as they come, in the order of their pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,15 @@ def picked(judged: Judged, rows: Flags) -> Judged:
 
 
 async def judge(
-    checker: Checker, pairs: Iterable[Pair], total: int, shown: str, *, all_may_fail: bool = False
+    checker: Checker,
+    pairs: Iterable[Pair],
+    total: int,
+    shown: str,
+    *,
+    all_may_fail: bool = False,
+    record: Record | None = None,
 ) -> Judged:
-    """All judgements of `total` pairs, which are drawn as they are needed.
+    """All judgements of `total` pairs, which are drawn as they are needed; each is told `record` at once.
 
     Progress goes to standard error under the name `shown`, where that is a terminal, and why the first of the
     pairs could not be checked that could not.
@@ -122,6 +130,8 @@ async def judge(
             verdicts += [judgement.verdict for judgement in judgements]
             scores += [_probability(judgement.score) for judgement in judgements]
             reasons += [each.reason for each in judgements if each.verdict is Verdict.UNVERIFIED]
+            if record:
+                record(judgements)
             advance(len(batch))
     if len(verdicts) != total:
         raise CheckError(f"{total} pairs were to be judged, and the checker gave {len(verdicts)} judgements.")

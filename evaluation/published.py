@@ -23,6 +23,7 @@ from evaluation.arguments import (
 )
 from evaluation.cached_llm import Meter
 from evaluation.datasets import Row, read_lines, read_rows
+from evaluation.judged_rows import JudgedRows, add_rows_out_argument
 from evaluation.judges import add_limit_argument, add_llm_arguments, open_judge
 from evaluation.measurement import Judged, Measurement, judge, measure, picked
 from evaluation.metrics import Estimates, Figures, nested, rounded
@@ -181,25 +182,39 @@ def add_labelled_arguments(parser: argparse.ArgumentParser) -> None:
     add_limit_argument(parser, "rows of each file")
     add_resamples_argument(parser)
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the table there")
+    add_rows_out_argument(parser)
 
 
-async def judge_rows(checker: Checker, path: Path, rows: int, *, all_may_fail: bool = False) -> Judged:
-    """The first `rows` rows of a file, read again as they are judged: see `judge`. Raises `DataError` too."""
+async def judge_rows(
+    checker: Checker, path: Path, rows: int, out: JudgedRows, *, all_may_fail: bool = False
+) -> Judged:
+    """The first `rows` rows of a file, read again as they are judged and as they are written: see `judge`.
+
+    Raises `DataError` too.
+    """
     pairs = (row.pair() for row in read_rows(path, rows))
-    return await judge(checker, pairs, rows, path.name, all_may_fail=all_may_fail)
+    record = out.of(_told(path, rows))
+    return await judge(checker, pairs, rows, path.name, all_may_fail=all_may_fail, record=record)
+
+
+def _told(path: Path, rows: int) -> Iterator[dict[str, Any]]:
+    for number, row in enumerate(read_rows(path, rows), 1):
+        told = {"file": str(path), "row": number, "id": row.id, "label": row.label}
+        yield {name: value for name, value in told.items() if value is not None}
 
 
 def run_comparison(benchmark: Benchmark, options: argparse.Namespace) -> None:
-    """All rows are read, and the place to write is tried, before the work begins."""
+    """All rows are read, and the places to write are tried, before the work begins."""
     settings = load(options.config)
     files = {path: list(read_lines(path, benchmark.row))[: options.limit] for path in options.data}
     out = writable_file(options.out) if options.out else None
+    judged_rows = JudgedRows(options.rows_out)
     report = Report(options.json, partial(as_json, benchmark), partial(as_markdown, benchmark))
 
     async def judge_all() -> Meter | None:
         async with open_judge(settings, options) as opened:
             for path, rows in files.items():
-                judged = await judge_rows(opened.checker, path, len(rows))
+                judged = await judge_rows(opened.checker, path, len(rows), judged_rows)
                 report.add(compare(benchmark, str(path), rows, judged, options.checker, options.resamples))
             return opened.meter
 

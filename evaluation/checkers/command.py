@@ -24,6 +24,7 @@ from evaluation.checkers.overlap import LeastDecisive, bigram_overlap, by_overla
 from evaluation.checkers.overlap import as_markdown as overlap_as_markdown
 from evaluation.checkers.plots import load_matplotlib, plot, plot_paths
 from evaluation.datasets import Label, read_rows
+from evaluation.judged_rows import JudgedRows, add_rows_out_argument
 from evaluation.judges import open_checker
 from evaluation.measurement import Judged, Measurement, as_json, as_markdown, measure
 from evaluation.metrics import Floats
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="put an SVG per file there")
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the table there")
+    add_rows_out_argument(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ def run(options: argparse.Namespace) -> None:
     settings = load(options.config)
     files = [_read(path, options) for path in options.data]
     out = writable_file(options.out) if options.out else None
+    judged_rows = JudgedRows(options.rows_out)
     drawing = _Drawing(options.plots, options.data) if options.plots else None
     report = Report[Checked](
         options.json, lambda checked: _as_json(checked, options), lambda done: _as_markdown(done, options)
@@ -75,7 +78,9 @@ def run(options: argparse.Namespace) -> None:
     async def measure_all() -> None:
         async with open_checker(settings, options.checker) as checker:
             for path, (labels, overlaps) in zip(options.data, files, strict=True):
-                judged = await judge_rows(checker, path, len(labels), all_may_fail=options.checker == BUILTIN)
+                judged = await judge_rows(
+                    checker, path, len(labels), judged_rows, all_may_fail=options.checker == BUILTIN
+                )
                 whole = measure(str(path), labels, judged, options.resamples)
                 third = None
                 if options.by_overlap:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from evaluation.arguments import add_checker_arguments, add_files_argument
 from evaluation.contrast.data import DEV, HELD_OUT, ContrastGroup, read_groups
 from evaluation.datasets import Label
-from evaluation.judges import open_checker
+from evaluation.judged_rows import JudgedRows, add_rows_out_argument
+from evaluation.judges import add_limit_argument, open_checker
 from evaluation.measurement import Judged, judge, picked
 from evaluation.metrics import Figures, Flags, contradiction, nested, share, shown, two_way
 from evaluation.output import Report, failures, table
@@ -69,20 +70,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--data", "contrast pairs (JSON Lines) instead of the project's", required=False
     )
     parser.add_argument("--held-out", action="store_true", help="the project's held-out pairs instead")
+    add_limit_argument(parser, "groups of each file")
+    add_rows_out_argument(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """All pairs are read before the work begins."""
+    """All pairs are read, and the place to write is tried, before the work begins."""
     if options.data and options.held_out:
         raise ConfigError("--held-out measures on the project's pairs, --data on others: give one of them.")
     settings = load(options.config)
     files: Sequence[Path] = options.data or (HELD_OUT if options.held_out else DEV)
-    groups = [group for path in files for group in read_groups(path)]
+    groups = [group for path in files for group in read_groups(path, options.limit)]
     pairs = [row.pair() for group in groups for row in group.rows]
+    record = JudgedRows(options.rows_out).of(_told(groups))
 
     async def judge_all() -> Judged:
         async with open_checker(settings, options.checker) as checker:
-            return await judge(checker, pairs, len(pairs), "contrast pairs")
+            return await judge(checker, pairs, len(pairs), "contrast pairs", record=record)
 
     judged = asyncio.run(judge_all())
     report = Report(options.json, _as_json, _as_markdown)
@@ -113,6 +117,12 @@ def measure(groups: Sequence[ContrastGroup], judged: Judged) -> Iterator[Part]:
         for tags in (forms, kinds):
             for tag in sorted(set(tags[own].tolist())):
                 yield _part(language, tag, groups, own & (tags == tag), judged)
+
+
+def _told(groups: Sequence[ContrastGroup]) -> Iterator[dict[str, Any]]:
+    for group in groups:
+        which = {"group": group.name, "kind": group.kind, "language": group.language}
+        yield from ({**which, "claim": row.claim, "label": row.label} for row in group.rows)
 
 
 def _part(language: str, kind: str, groups: Sequence[ContrastGroup], chosen: Flags, judged: Judged) -> Part:

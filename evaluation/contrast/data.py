@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 
 from evaluation.datasets import DataError, Label, Line, context_alone, read_lines
@@ -89,6 +89,11 @@ class ContrastGroup:
         return (*self.right, *self.wrong)
 
     @property
+    def name(self) -> str:
+        """That of its rows."""
+        return self.right[0].group
+
+    @property
     def kind(self) -> str:
         """What tells right from wrong."""
         return self.right[0].kind
@@ -113,9 +118,12 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {(token,) for token in tokens} | set(pairwise(tokens))
 
 
-def read_groups(path: Path) -> Iterator[ContrastGroup]:
-    """The groups of a file, in order. Raises `DataError`, also where one has no right or no wrong claim."""
-    for name, rows in groupby(read_lines(path, ContrastRow), lambda row: row.group):
+def read_groups(path: Path, limit: int | None = None) -> Iterator[ContrastGroup]:
+    """The groups of a file, in order; the first `limit` of them.
+
+    Raises `DataError`, also where one has no right or no wrong claim.
+    """
+    for name, rows in islice(groupby(read_lines(path, ContrastRow), lambda row: row.group), limit):
         yield _group(path, name, list(rows))
 
 

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,6 +24,7 @@ from evaluation.halueval_qa.data import (
     read_questions,
     with_others_knowledge,
 )
+from evaluation.judged_rows import JudgedRows, add_rows_out_argument
 from evaluation.judges import add_limit_argument, add_llm_arguments, open_judge
 from evaluation.measurement import Judged, judge
 from evaluation.metrics import Estimates, Flags, Floats, estimate, rounded, shown
@@ -34,6 +36,7 @@ NAME = "halueval-qa"
 HELP = "HaluEval QA: does the right answer score higher than the hallucinated one, given its knowledge?"
 
 _KNOWLEDGE = ("own", "another's")
+_LABELS = ("right", "hallucinated")
 _NOTE = (
     "\nForm `reduced`: each answer cut down to the words that its question lacks. Equally long: answers with "
     "as many words in that form. A judge that knows nothing comes to 0.5; what a row over another question's "
@@ -67,18 +70,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_llm_arguments(parser)
     add_limit_argument(parser, "questions")
     add_resamples_argument(parser)
+    add_rows_out_argument(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """See `Command`."""
     settings = load(options.config)
     questions = read_questions(options.data, options.limit)
+    judged_rows = JudgedRows(options.rows_out)
     knowledge = dict(zip(_KNOWLEDGE, (questions, with_others_knowledge(questions)), strict=True))
 
     async def judge_all() -> tuple[dict[tuple[Form, str], Judged], Meter | None]:
         async with open_judge(settings, options) as opened:
             judged = {
-                (form, whose): await _judge(opened.checker, form, asked, f"{form}, {whose} knowledge")
+                (form, whose): await _judge(opened.checker, form, whose, asked, judged_rows)
                 for form in get_args(Form)
                 for whose, asked in knowledge.items()
             }
@@ -96,9 +101,16 @@ def run(options: argparse.Namespace) -> None:
     report.end(meter=meter)
 
 
-async def _judge(checker: Checker, form: Form, questions: Sequence[Question], shown_as: str) -> Judged:
-    pairs = (pair for question in questions for pair in claims(question, form))
-    return await judge(checker, pairs, 2 * len(questions), shown_as)
+async def _judge(
+    checker: Checker, form: Form, whose: str, questions: Sequence[Question], out: JudgedRows
+) -> Judged:
+    pairs = [pair for question in questions for pair in claims(question, form)]
+    which = {"form": form, "knowledge": whose}
+    rows = (
+        {**which, "claim": pair.claim, "label": label}
+        for pair, label in zip(pairs, cycle(_LABELS), strict=False)
+    )
+    return await judge(checker, pairs, len(pairs), f"{form}, {whose} knowledge", record=out.of(rows))
 
 
 def _told(

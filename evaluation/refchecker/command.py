@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from evaluation.arguments import add_checker_arguments, add_resamples_argument
 from evaluation.cached_llm import Meter
 from evaluation.datasets import DataError
+from evaluation.judged_rows import JudgedRows, add_rows_out_argument
 from evaluation.judges import add_limit_argument, add_llm_arguments, open_judge
 from evaluation.measurement import Judged, judge
 from evaluation.output import Report, failures
@@ -25,7 +27,9 @@ from evaluation.refchecker.data import (
 from evaluation.refchecker.figures import ALL, Rated, Scored, rate, rated_as_json, rated_as_markdown, score
 from evaluation.refchecker.figures import scored_as_json as scored_as_json
 from evaluation.refchecker.figures import scored_as_markdown as scored_as_markdown
+from proxy.claims.decompose.locate import spelt
 from proxy.config.load import load
+from proxy.errors import ConfigError
 
 NAME = "refchecker"
 HELP = "RefChecker: claims and responses against people's labels, by setting; models' hallucination by people"
@@ -57,10 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_llm_arguments(parser)
     add_limit_argument(parser, "responses of each model and setting")
     add_resamples_argument(parser)
+    add_rows_out_argument(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """See `Command`. People's part needs no contexts; without these it is all there is."""
+    if options.rows_out and not options.contexts:
+        raise ConfigError("--rows-out needs --contexts: without these no claim is checked.")
+    judged_rows = JudgedRows(options.rows_out)
     responses = read_responses(options.data, options.limit)
     questions = _questions(options.contexts, responses) if options.contexts else []
     human = Report[Rated](
@@ -72,7 +80,8 @@ def run(options: argparse.Namespace) -> None:
         human.add(rated)
     human.end()
     if questions:
-        _check(questions, len([response for response in responses if not response.abstained]), options)
+        claiming = len([response for response in responses if not response.abstained])
+        _check(questions, claiming, options, judged_rows)
 
 
 def _questions(path: Path, responses: Sequence[Response]) -> list[Asked]:
@@ -84,15 +93,27 @@ def _questions(path: Path, responses: Sequence[Response]) -> list[Asked]:
     return questions
 
 
-def _check(questions: Sequence[Asked], claiming: int, options: argparse.Namespace) -> None:
+def _told(questions: Sequence[Asked]) -> Iterator[dict[str, Any]]:
+    """What `pairs` of them are: a row a passage, with people's label of the claim over all passages."""
+    for question in questions:
+        response = question.response
+        which = {"setting": response.setting, "id": response.id, "model": response.model}
+        for claim, human in zip(response.claims, response.human, strict=True):
+            for number in range(1, len(question.context.passages) + 1):
+                yield {**which, "claim": spelt(claim), "passage": number, "label": human.value}
+
+
+def _check(
+    questions: Sequence[Asked], claiming: int, options: argparse.Namespace, judged_rows: JudgedRows
+) -> None:
     settings = load(options.config)
 
     async def judge_all() -> tuple[Judged, Meter | None]:
         pairs = (pair for question in questions for pair in question.pairs())
         async with open_judge(settings, options) as opened:
-            judged = await judge(
-                opened.checker, pairs, sum(question.count for question in questions), "claims"
-            )
+            total = sum(question.count for question in questions)
+            record = judged_rows.of(_told(questions))
+            judged = await judge(opened.checker, pairs, total, "claims", record=record)
             return judged, opened.meter
 
     judged, meter = asyncio.run(judge_all())

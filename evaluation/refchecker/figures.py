@@ -205,8 +205,8 @@ def count(responses: Sequence[Checked]) -> Counted:
 
 def figures(counted: Counted, rows: Indexes) -> Figures:
     """Claims: accuracy and macro-F1 over the three labels. Responses: of the strict and the majority verdict
-    accuracy, and F1 of being factual (every claim supported) and not; of shares and scalars the correlations
-    with people's. NaN where they don't vary.
+    accuracy over the three, and F1 of being factual (the verdict is supported) and not; of shares and scalars
+    the correlations with people's. NaN where they don't vary.
     """
     values = {f"claims.{name}": value for name, value in _of_claims(counted.claims[rows].sum(axis=0)).items()}
     for name, both in counted.rules.items():

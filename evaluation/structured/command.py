@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from evaluation.arguments import add_checker_arguments, add_files_argument
-from evaluation.judges import open_checker
+from evaluation.judged_rows import JudgedRows, add_rows_out_argument
+from evaluation.judges import add_limit_argument, open_checker
 from evaluation.measurement import Judged, picked, progress
 from evaluation.metrics import Figures, Flags, nested, share, shown, two_way
 from evaluation.output import Report, failures, table
 from evaluation.retrievers import Accurate, verify
-from evaluation.structured.data import DEV, HELD_OUT, StructuredReply, read_replies, statements
+from evaluation.structured.data import DEV, HELD_OUT, Statement, StructuredReply, read_replies, statements
 from proxy.claims.segment import segment
 from proxy.config.load import load
 from proxy.errors import ConfigError
 from proxy.protocols import Checker
-from proxy.types import Finding, Page, Verdict
+from proxy.types import Finding, Judgement, Page, Verdict
 
 NAME = "structured"
 HELP = "replies with headings, lists and tables: is a fact taken for the thing that it stands under?"
@@ -71,19 +72,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_checker_arguments(parser)
     add_files_argument(parser, "--data", "replies (JSON Lines) instead of the project's", required=False)
     parser.add_argument("--held-out", action="store_true", help="the project's held-out replies instead")
+    add_limit_argument(parser, "replies of each file")
+    add_rows_out_argument(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """All replies are read before the work begins."""
+    """All replies are read, and the place to write is tried, before the work begins."""
     if options.data and options.held_out:
         raise ConfigError("--held-out measures on the project's replies, --data on others: give one of them.")
     settings = load(options.config)
     files: Sequence[Path] = options.data or (HELD_OUT if options.held_out else DEV)
-    replies = [reply for path in files for reply in read_replies(path)]
+    replies = [reply for path in files for reply in read_replies(path, options.limit)]
+    judged_rows = JudgedRows(options.rows_out)
 
     async def judge_all() -> _Facts:
         async with open_checker(settings, options.checker) as checker:
-            return await judge(replies, checker)
+            return await judge(replies, checker, judged_rows)
 
     facts = asyncio.run(judge_all())
     report = Report(options.json, _as_json, _as_markdown)
@@ -92,8 +96,8 @@ def run(options: argparse.Namespace) -> None:
     report.end()
 
 
-async def judge(replies: Sequence[StructuredReply], checker: Checker) -> _Facts:
-    """Checks each reply against its documents, as the proxy does."""
+async def judge(replies: Sequence[StructuredReply], checker: Checker, out: JudgedRows) -> _Facts:
+    """Checks each reply against its documents, as the proxy does, and writes what it found."""
     languages: list[str] = []
     forms: list[str] = []
     right: list[bool] = []
@@ -114,8 +118,22 @@ async def judge(replies: Sequence[StructuredReply], checker: Checker) -> _Facts:
                 right.append(stated.right)
                 verdicts.append(finding.verdict)
                 scores.append(finding.score)
+                out.of([_told(reply, stated)])([_judgement(finding)])
             advance(1)
     return _Facts(languages, forms, np.array(right), Judged(tuple(verdicts), np.array(scores), 0.0))
+
+
+def _told(reply: StructuredReply, stated: Statement) -> dict[str, Any]:
+    label = "supported" if stated.right else "not_supported"
+    which = {"id": reply.id, "form": reply.form, "language": reply.language}
+    return {**which, "claim": stated.plain, "label": label}
+
+
+def _judgement(finding: Finding) -> Judgement:
+    """The finding as one; the reason is that of the first check that failed."""
+    judgements = (item.judgement for item in finding.evidence if item.judgement)
+    failed = (judgement.reason for judgement in judgements if judgement.verdict is Verdict.UNVERIFIED)
+    return Judgement(finding.verdict, finding.score, reason=next(failed, ""))
 
 
 def measure(facts: _Facts) -> Iterator[Part]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Literal
@@ -96,9 +97,12 @@ class Statement:
         return self.claim.plain if self.part is None else self.claim.values[self.part]
 
 
-def read_replies(path: Path) -> Iterator[StructuredReply]:
-    """The replies of a file, in order. Raises `DataError`, also where a fact can't be found in its reply."""
-    return read_lines(path, StructuredReply)
+def read_replies(path: Path, limit: int | None = None) -> Iterator[StructuredReply]:
+    """The replies of a file, in order; the first `limit` of them.
+
+    Raises `DataError`, also where a fact can't be found in its reply.
+    """
+    return islice(read_lines(path, StructuredReply), limit)
 
 
 def statements(reply: StructuredReply) -> Iterator[Statement]:

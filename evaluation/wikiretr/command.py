@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from evaluation.arguments import add_checker_arguments, add_files_argument, add_resamples_argument
 from evaluation.cached_llm import Meter
+from evaluation.judged_rows import JudgedRows, add_rows_out_argument
 from evaluation.judges import add_limit_argument, add_llm_arguments, open_judge
 from evaluation.measurement import Judged, judge, pooled, progress
 from evaluation.output import Report
-from evaluation.wikiretr.data import joined, read_subset
+from evaluation.wikiretr.data import Subset, joined, read_subset
 from evaluation.wikiretr.figures import (
     Searched,
     agreement_as_json,
@@ -89,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_llm_arguments(parser)
     add_limit_argument(parser, "claims of each file")
     add_resamples_argument(parser)
+    add_rows_out_argument(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -97,6 +99,8 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("--claims and --corpus belong together: what is searched for, and where.")
     if not options.data and not options.claims:
         raise ConfigError("Name subsets with --data, or --claims and a --corpus.")
+    if options.rows_out and not options.data:
+        raise ConfigError("--rows-out needs --data: claims that are only searched for are not judged.")
     settings = load(options.config)
     if options.data:
         _agreement(options, settings)
@@ -106,11 +110,18 @@ def run(options: argparse.Namespace) -> None:
 
 def _agreement(options: argparse.Namespace, settings: Settings) -> None:
     subsets = [read_subset(path, options.limit) for path in options.data]
+    judged_rows = JudgedRows(options.rows_out)
 
     async def judge_all() -> tuple[list[Judged], Meter | None]:
         async with open_judge(settings, options) as opened:
             judged = [
-                await judge(opened.checker, subset.pairs, len(subset.pairs), subset.name)
+                await judge(
+                    opened.checker,
+                    subset.pairs,
+                    len(subset.pairs),
+                    subset.name,
+                    record=judged_rows.of(_told(subset)),
+                )
                 for subset in subsets
             ]
             return judged, opened.meter
@@ -123,6 +134,12 @@ def _agreement(options: argparse.Namespace, settings: Settings) -> None:
     for subset, own in zip(subsets, judged, strict=True):
         report.add(compare(subset, own, options.checker, options.resamples))
     report.end(meter=meter)
+
+
+def _told(subset: Subset) -> Iterator[dict[str, Any]]:
+    for number, (pair, supported) in enumerate(zip(subset.pairs, subset.human.tolist(), strict=True), 1):
+        label = "supported" if supported else "not_supported"
+        yield {"file": subset.name, "row": number, "claim": pair.claim, "label": label}
 
 
 def _retrieval(options: argparse.Namespace, settings: Settings) -> None:

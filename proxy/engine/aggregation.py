@@ -23,7 +23,10 @@ def strict(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def major(verdicts: Iterable[Verdict]) -> Verdict:
-    """The most frequent verdict; among equally frequent ones the worst. RefChecker's majority vote."""
+    """The most frequent verdict; among equally frequent ones the worst.
+
+    RefChecker's majority vote. What differs: of equally frequent ones its code takes the first that it meets.
+    """
     counts = Counter(verdicts)
     worst_first = [verdict for verdict in _WORST_FIRST if counts[verdict]]
     return max(worst_first, key=lambda verdict: counts[verdict], default=Verdict.NOT_CHECKABLE)

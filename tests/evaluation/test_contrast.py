@@ -221,6 +221,16 @@ def test_any_checker_is_measured_on_pairs_of_ones_own(
     assert "| en | all | 2 | 4 | 0.500 | 0.500 | 0.500 | 0.000 | – | 0.000 |" in capsys.readouterr().out
 
 
+def test_the_first_groups_only(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [write_lines(tmp_path / f"{name}.jsonl", [*mill("1"), *mill("2")]) for name in ("a", "b")]
+    upstream.answer = lambda _: Reply("Entailment")
+    arguments = ["--checker", "llm", "--config", str(judge_config(tmp_path, upstream)), "--json"]
+    assert main(["contrast", *arguments, "--data", *map(str, files), "--limit", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["groups"][0]["claims"] == 4
+
+
 def test_the_held_out_pairs_are_measured_on_demand(
     tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -138,6 +138,16 @@ def test_a_checker_is_asked_about_the_claims_as_the_proxy_asks_it(
     assert "| en | headings | 3 | 0.667 | 1.000 | 1.000 | 0.500 |" in capsys.readouterr().out
 
 
+def test_the_first_replies_only(
+    tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_lines(tmp_path / "replies.jsonl", [reply(), reply(id="r-2")])
+    upstream.answer = lambda _: Reply("Entailment")
+    arguments = ["--checker", "llm", "--config", str(judge_config(tmp_path, upstream)), "--json"]
+    assert main(["structured", *arguments, "--data", str(path), "--limit", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["groups"][0]["facts"] == 3
+
+
 def test_a_failed_check_is_wrong_whatever_the_label(
     tmp_path: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
 ) -> None:
