@@ -53,12 +53,15 @@ class Ledger:
     usage: Usage = field(default_factory=Usage)
     counts: Counter[str] = field(default_factory=Counter)
     failures_in_a_row: int = 0
+    reason: str = ""
+    """Why there is no row of the first task without one."""
 
     def enter(self, outcome: Outcome, cost: float | None) -> Json:
         """Counts an outcome, and returns what the log says of it."""
         self.usage += outcome.usage
         self.counts.update({outcome.kind: 1, "malformed answers": outcome.malformed})
         self.cost = None if self.cost is None or cost is None else self.cost + cost
+        self.reason = self.reason or outcome.reason
         self.failures_in_a_row = self.failures_in_a_row + 1 if outcome.failed else 0
         return {
             "outcome": outcome.kind,
@@ -163,6 +166,8 @@ def _augment(options: argparse.Namespace) -> int:
     if run.spent:
         sys.stderr.write(f"Stopped: the cost has reached ${options.max_cost:g}.\n")
         return STOPPED
+    if tasks and not run.ledger.counts["written"]:
+        raise UpstreamError(f"Nothing was written: {run.ledger.reason}")
     return 0
 
 
@@ -202,10 +207,10 @@ def _in_language(language: str | None) -> str:
 def _compose(options: argparse.Namespace) -> tuple[Any, Price]:
     """The model and its price. litellm takes seconds to import: by now the rest is known to be right."""
     key = None
-    if options.api_key_variable:
-        key = os.environ.get(options.api_key_variable)
+    if options.api_key_env:
+        key = os.environ.get(options.api_key_env)
         if not key:
-            raise ConfigError(f"--api-key-variable: {options.api_key_variable} is not set.")
+            raise ConfigError(f"--api-key-env names {options.api_key_env}, which is not set.")
     from proxy.upstream.litellm_client import LiteLLMUpstream
 
     price = partial(dollars, options.model)
@@ -229,7 +234,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True, help="where rows are added")
     parser.add_argument("--model", required=True, help="litellm's name of the model")
     parser.add_argument("--api-base", help="address of an OpenAI-compatible server, ending in /v1")
-    parser.add_argument("--api-key-variable", help="environment variable with the key for --api-base")
+    parser.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable with the model's key")
     parser.add_argument("--language", choices=get_args(Language), help="only rows in this language")
     parser.add_argument("--mode", choices=("revise", "delete", "both"), default="both")
     parser.add_argument("--concurrency", type=_positive, default=8, help="calls at once (default: 8)")
