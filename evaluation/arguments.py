@@ -60,9 +60,14 @@ def add_count_argument(parser: argparse.ArgumentParser, what: str, default: int)
 
 def counted(text: str) -> int:
     """A number of things: 1 or more."""
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number over 0")
+    return at_least(1, text)
+
+
+def at_least(least: int, text: str) -> int:
+    """A whole number, `least` (0 or more) or over it."""
+    number = int(text) if text.isdecimal() else -1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
     return number
 
 

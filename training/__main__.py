@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
+from evaluation.arguments import counted
 from proxy.checkers.nli_sizes import packaged
 from proxy.errors import VouchError
 from proxy.model_files import use_device
@@ -104,26 +105,19 @@ def _parser() -> argparse.ArgumentParser:
         step.add_argument("--size", choices=get_args(Size), required=True, help="which weights")
         step.add_argument("--data", type=Path, required=True, help="folder with train/ and dev/")
         step.add_argument("--run", type=Path, required=True, help="folder for what the steps leave")
-        step.add_argument("--rows", type=_counted, help="rows to learn (default: the plan once)")
+        step.add_argument("--rows", type=counted, help="rows to learn (default: the plan once)")
         step.add_argument(
             "--cool-down",
-            type=_counted,
+            type=counted,
             metavar="ROWS",
             help="let the learning rate fall now, over so many rows, and end",
         )
         step.add_argument("--begin", type=Path, metavar="FILE", help="trained tensors to begin with")
-        step.add_argument("--workers", type=_counted, help="threads (default 2)")
+        step.add_argument("--workers", type=counted, help="threads (default 2)")
         step.add_argument("--device", choices=get_args(DeviceName), default="cpu")
         step.add_argument("--out", type=Path, help="where `export` writes (default: the package)")
-        step.add_argument("--limit", type=_counted, help="rows of each set that `measure` reads")
+        step.add_argument("--limit", type=counted, help="rows of each set that `measure` reads")
     return parser
-
-
-def _counted(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("it must be at least 1")
-    return number
 
 
 if __name__ == "__main__":

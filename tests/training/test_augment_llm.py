@@ -349,6 +349,23 @@ def test_bad_input_is_named(
     assert sorted(rows.parent.iterdir()) == [other, rows]
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "wanted"),
+    [
+        ("--limit", "x", "a whole number of 1 or more"),
+        ("--timeout", "0", "a number over 0"),
+        ("--max-cost", "much", "a finite number"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(
+    option: str, value: str, wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--data", "rows.jsonl", "--out", "made.jsonl", "--model", "m", option, value])
+    assert ended.value.code == 2
+    assert f"argument {option}: {value!r} is not {wanted}" in capsys.readouterr().err
+
+
 def test_a_journal_with_a_broken_line_in_its_midst_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "made.jsonl"
     path.write_text('{"a": 1}\n{"b": \n{"c": 3}\n')

@@ -201,6 +201,14 @@ def test_a_step_says_what_must_come_before_it(
     assert capsys.readouterr().err == f"Error: {afile}: File exists.\n"
 
 
+@pytest.mark.parametrize("rows", ["abc", "0", "-3", "1.5"])
+def test_a_number_of_rows_that_is_none_is_refused(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["make", "--size", "base", "--data", "data", "--run", "run", "--rows", rows])
+    assert ended.value.code == 2
+    assert f"argument --rows: {rows!r} is not a whole number of 1 or more" in capsys.readouterr().err
+
+
 def test_a_run_that_begins_with_weights_gives_their_mean_with_what_it_learnt(
     recipe: Recipe, new_run: NewRun
 ) -> None:

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from evaluation.arguments import finite
+from evaluation.arguments import counted, finite
 from evaluation.cached_llm import price as dollars
 from evaluation.datasets import read_lines
 from proxy.errors import ConfigError, UpstreamError, VouchError
@@ -237,8 +237,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable with the model's key")
     parser.add_argument("--language", choices=get_args(Language), help="only rows in this language")
     parser.add_argument("--mode", choices=("revise", "delete", "both"), default="both")
-    parser.add_argument("--concurrency", type=_positive, default=8, help="calls at once (default: 8)")
-    parser.add_argument("--limit", type=_positive, help="at most so many rows of --data")
+    parser.add_argument("--concurrency", type=counted, default=8, help="calls at once (default: 8)")
+    parser.add_argument("--limit", type=counted, help="at most so many rows of --data")
     parser.add_argument("--max-cost", type=_amount, help="US dollars, all runs on --out together")
     parser.add_argument("--min-fluency", type=_amount, default=4.0, help="1 to 5 (default: 4)")
     parser.add_argument("--temperature", type=finite, default=0.7)
@@ -246,17 +246,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
-
-
 def _amount(text: str) -> float:
     value = finite(text)
     if value <= 0:
-        raise argparse.ArgumentTypeError("must be more than 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number over 0")
     return value
 
 
