@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from pathlib import Path
 from typing import cast, get_args
 
@@ -83,9 +84,15 @@ def finite(text: str) -> float:
 
 
 def writable_file(path: Path) -> Path:
-    """The path, once it is known that its folder is there. Raises `ConfigError`."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise ConfigError(f"{path} can't be written: name a file in a folder that exists.")
+    """The path, once it could be opened to write; what is there stays as it is. Raises `ConfigError`."""
+    is_new = not os.path.lexists(path)
+    try:
+        path.open("ab").close()
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        advice = "Name a file in a folder that can be written to."
+        raise ConfigError(f"{path} can't be written: {error.strerror}. {advice}") from error
     return path
 
 
