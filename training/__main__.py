@@ -1,4 +1,4 @@
-"""The command line: `python -m training STEP --size SIZE --data DIR --run FOLDER`."""
+"""The command line: `python -m training STEP --size SIZE --run FOLDER`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from evaluation.arguments import counted
 from proxy.checkers.nli_sizes import packaged
@@ -61,30 +61,58 @@ def _make(work: _Work) -> None:
         step(work)
 
 
-STEPS: Mapping[str, tuple[Callable[[_Work], None], str]] = {
-    "make": (_make, "everything from the base model to the packaged weights, or what is left of it"),
-    "plan": (_plan, "which rows are learnt, in which order"),
-    "fit": (_fit, "trains the adapter and the head, or goes on"),
-    "calibrate": (_calibrate, "probabilities and thresholds, on rows that are not learnt"),
-    "export": (_export, "puts the weights into the package"),
-    "measure": (_measure, "prints the figures of the trained weights"),
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step, and the options that it takes beside `--size` and `--run`."""
+
+    do: Callable[[_Work], None]
+    help: str
+    options: Sequence[str]
+
+
+_FIT = ("--rows", "--cool-down", "--begin", "--workers", "--device")
+STEPS: Mapping[str, Step] = {
+    "make": Step(
+        _make,
+        "everything from the base model to the packaged weights, or what is left of it",
+        ("--data", *_FIT, "--out"),
+    ),
+    "plan": Step(_plan, "which rows are learnt, in which order", ("--data",)),
+    "fit": Step(_fit, "trains the adapter and the head, or goes on", _FIT),
+    "calibrate": Step(
+        _calibrate, "probabilities and thresholds, on rows that are not learnt", ("--data", "--device")
+    ),
+    "export": Step(_export, "puts the weights into the package", ("--out",)),
+    "measure": Step(_measure, "prints the figures of the trained weights", ("--data", "--device", "--limit")),
 }
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "--data": {"type": Path, "required": True, "help": "folder with train/ and dev/"},
+    "--rows": {"type": counted, "help": "rows to learn (default: the plan once)"},
+    "--cool-down": {
+        "type": counted,
+        "metavar": "ROWS",
+        "help": "let the learning rate fall now, over so many rows, and end",
+    },
+    "--begin": {"type": Path, "metavar": "FILE", "help": "trained tensors to begin with"},
+    "--workers": {"type": counted, "help": "threads (default 2)"},
+    "--device": {"choices": get_args(DeviceName), "default": "cpu"},
+    "--out": {"type": Path, "help": "where the weights are written (default: the package)"},
+    "--limit": {"type": counted, "help": "rows of each set that are read"},
+}
+"""What argparse is told of each."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command. Returns the exit status: 2 for what the caller can mend, 130 when it was interrupted."""
     options = _parser().parse_args(arguments)
     recipe = RECIPES[options.size]
-    given = {
-        name: value
-        for name, value in (("total_rows", options.rows), ("workers", options.workers))
-        if value is not None
-    }
+    settings = {"total_rows": options.rows, "workers": options.workers}
+    given = {name: value for name, value in settings.items() if value is not None}
     recipe = replace(recipe, settings=replace(recipe.settings, **given))
     try:
         use_device(options.device)
         run = open_run(options.run)
-        STEPS[options.step][0](_Work(options, recipe, run, find_base(recipe, run)))
+        STEPS[options.step].do(_Work(options, recipe, run, find_base(recipe, run)))
     except VouchError as error:
         sys.stderr.write(f"Error: {error.message}\n")
         return 2
@@ -100,23 +128,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m training", description="Makes the checker's weights.")
     steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
-    for name, (_, text) in STEPS.items():
-        step = steps.add_parser(name, help=text, description=text)
-        step.add_argument("--size", choices=get_args(Size), required=True, help="which weights")
-        step.add_argument("--data", type=Path, required=True, help="folder with train/ and dev/")
-        step.add_argument("--run", type=Path, required=True, help="folder for what the steps leave")
-        step.add_argument("--rows", type=counted, help="rows to learn (default: the plan once)")
-        step.add_argument(
-            "--cool-down",
-            type=counted,
-            metavar="ROWS",
-            help="let the learning rate fall now, over so many rows, and end",
-        )
-        step.add_argument("--begin", type=Path, metavar="FILE", help="trained tensors to begin with")
-        step.add_argument("--workers", type=counted, help="threads (default 2)")
-        step.add_argument("--device", choices=get_args(DeviceName), default="cpu")
-        step.add_argument("--out", type=Path, help="where `export` writes (default: the package)")
-        step.add_argument("--limit", type=counted, help="rows of each set that `measure` reads")
+    for name, step in STEPS.items():
+        command = steps.add_parser(name, help=step.help, description=step.help)
+        command.set_defaults(rows=None, workers=None, device="cpu")
+        command.add_argument("--size", choices=get_args(Size), required=True, help="which weights")
+        command.add_argument("--run", type=Path, required=True, help="folder for what the steps leave")
+        for option in step.options:
+            command.add_argument(option, **OPTIONS[option])
     return parser
 
 
