@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from pathlib import Path
 from typing import cast, get_args
 
@@ -60,9 +61,14 @@ def add_count_argument(parser: argparse.ArgumentParser, what: str, default: int)
 
 def counted(text: str) -> int:
     """A number of things: 1 or more."""
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number over 0")
+    return at_least(1, text)
+
+
+def at_least(least: int, text: str) -> int:
+    """A whole number, `least` (0 or more) or over it."""
+    number = int(text) if text.isdecimal() else -1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
     return number
 
 
@@ -78,9 +84,15 @@ def finite(text: str) -> float:
 
 
 def writable_file(path: Path) -> Path:
-    """The path, once it is known that its folder is there. Raises `ConfigError`."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise ConfigError(f"{path} can't be written: name a file in a folder that exists.")
+    """The path, once it could be opened to write; what is there stays as it is. Raises `ConfigError`."""
+    is_new = not os.path.lexists(path)
+    try:
+        path.open("ab").close()
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        advice = "Name a file in a folder that can be written to."
+        raise ConfigError(f"{path} can't be written: {error.strerror}. {advice}") from error
     return path
 
 

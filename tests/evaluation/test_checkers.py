@@ -209,6 +209,8 @@ def test_bad_rows_are_named_before_any_work(
         (["--data", "absent.jsonl"], "absent.jsonl: there is no such file"),
         (["--data", "towns.jsonl", "--config", "absent.yaml"], "No such file: absent.yaml"),
         (["--data", "towns.jsonl", "--out", "absent/table.md"], "absent/table.md can't be written"),
+        (["--data", "towns.jsonl", "--out", "/proc/table.md"], "/proc/table.md can't be written: "),
+        (["--data", "towns.jsonl", "--out", "."], ". can't be written: Is a directory"),
         (["--data", "towns.jsonl", "--plots", "towns.jsonl"], "towns.jsonl can't be made"),
         (["--data", "towns.jsonl", "--checker", "llm"], "can't judge"),
         (["--data", "towns.jsonl", "--checker", "cross_encoder"], "not configured"),
@@ -226,6 +228,15 @@ def test_what_is_wrong_is_one_line_and_the_status_is_2(
     printed = capsys.readouterr()
     assert said in printed.err
     assert (printed.out, printed.err.count("\n")) == ("", 1)
+
+
+def test_trying_the_place_to_write_changes_nothing_there(rows: Path) -> None:
+    old, new = rows.with_name("old.md"), rows.with_name("new.md")
+    old.write_text("Last week's table.", encoding="utf-8")
+    for out in (old, new):
+        assert main(["checkers", "--data", str(rows), "--checker", "llm", "--out", str(out)]) == 2
+    assert old.read_text(encoding="utf-8") == "Last week's table."
+    assert not new.exists()
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,23 @@ def test_a_run_makes_logs_and_goes_on_where_it_was_cut_off(rows: Path, upstream:
     assert out.with_name("made.jsonl.torn").read_bytes() == torn + b"\n"
 
 
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [(Status(400, "There is no such model."), "There is no such model."), (Reply("no"), "one JSON object")],
+)
+def test_a_run_that_makes_no_row_says_why_and_fails(
+    behaviour: Status | Reply, said: str, rows: Path, upstream: Upstream
+) -> None:
+    upstream.answer = lambda _: behaviour
+    done = command(rows, upstream, "--limit", "2")
+    assert done.returncode == 1
+    assert "4 to make" in done.stdout
+    assert "0 written" in done.stdout
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("Nothing was written: "))
+    assert said in line
+    assert not (rows.parent / "made.jsonl").exists()
+
+
 def test_the_money_ends_the_run(rows: Path, upstream: Upstream) -> None:
     usage = {"prompt_tokens": 1_000_000, "completion_tokens": 0, "total_tokens": 1_000_000}
     upstream.answer = lambda body: Reply(by_mode(body), usage=usage)
@@ -316,7 +333,7 @@ async def test_a_run_that_is_of_no_use_ends(
         (["--out", "{other}"], "other.jsonl:1 has no kind. Is it another file?"),
         (["--out", "{rows}/made.jsonl"], "rows.jsonl is no folder"),
         (["--language", "zh"], "no supported row in zh"),
-        (["--api-key-variable", "NO_SUCH_KEY"], "NO_SUCH_KEY is not set"),
+        (["--api-key-env", "NO_SUCH_KEY"], "--api-key-env names NO_SUCH_KEY, which is not set"),
         (["--model", "openai/ours", "--max-cost", "1"], "does not know what openai/ours costs"),
     ],
 )
@@ -330,6 +347,23 @@ def test_bad_input_is_named(
     assert main([*usual, *given]) == 2
     assert said in capsys.readouterr().err
     assert sorted(rows.parent.iterdir()) == [other, rows]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "wanted"),
+    [
+        ("--limit", "x", "a whole number of 1 or more"),
+        ("--timeout", "0", "a number over 0"),
+        ("--max-cost", "much", "a finite number"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(
+    option: str, value: str, wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--data", "rows.jsonl", "--out", "made.jsonl", "--model", "m", option, value])
+    assert ended.value.code == 2
+    assert f"argument {option}: {value!r} is not {wanted}" in capsys.readouterr().err
 
 
 def test_a_journal_with_a_broken_line_in_its_midst_is_not_touched(tmp_path: Path) -> None:

@@ -105,6 +105,15 @@ def test_the_last_decision_can_be_taken_back_even_of_an_earlier_sitting(folder: 
     assert exported(folder) == []
 
 
+def test_the_last_decision_can_be_taken_back_when_all_is_decided(folder: Path) -> None:
+    assert "Taken back: z-made" in review(folder, "aaurq")
+    shown = review(folder, "uaq")
+    assert shown.index("Nothing is left to decide.") < shown.index("Taken back: z-made")
+    steps = ["accept", "undo", "reject", "undo", "accept"]
+    assert decisions(folder) == [(2, "e-made", "accept"), *((2, "z-made", step) for step in steps)]
+    assert review(folder, "q").count("Nothing is left to decide.") == 1
+
+
 def test_a_row_is_accepted_with_another_label(folder: Path) -> None:
     review(folder, "execq")
     (row,) = exported(folder)

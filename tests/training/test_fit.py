@@ -17,7 +17,7 @@ from proxy.checkers.nli.batch import batch_of
 from proxy.checkers.nli.model import load_adapted
 from proxy.types import Pair
 from tests.training.toys import SETTINGS, toy_base, toy_recipe
-from training.__main__ import main
+from training.__main__ import STEPS, main
 from training.calibrate import calibrate, trained_model
 from training.export import export
 from training.fit import State, fit, rate_share
@@ -176,18 +176,20 @@ def test_one_command_makes_the_weights(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(RECIPES, "base", recipe)
-    options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run"), "--rows", "800"]
+    options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run")]
     out = tmp_path / "weights"
-    assert main(["make", *options, "--out", str(out)]) == 0
+    assert main(["make", *options, "--rows", "800", "--out", str(out)]) == 0
     assert nli.load(out).manifest.base == recipe.base
     assert main(["measure", *options, "--limit", "12"]) == 0
     printed = capsys.readouterr().out
     assert "train/fresh.jsonl" in printed
     serving = tmp_path / "serving"
     monkeypatch.setattr("training.__main__.packaged", lambda _size: serving)
-    assert main(["export", *options]) == 0
+    own = ["--size", "base", "--run", str(tmp_path / "run")]
+    assert main(["export", *own]) == 0
     assert not serving.exists()  # what serves is left as it is, unless one asks
-    assert main(["export", *options, "--install"]) == 0
+    assert main(["export", *own, "--install", "--out", str(out)]) == 2
+    assert main(["export", *own, "--install"]) == 0
     assert main(["measure", "--size", "base", "--data", str(data), "--limit", "12"]) == 0
     assert capsys.readouterr().out == printed
 
@@ -200,13 +202,43 @@ def test_a_step_says_what_must_come_before_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(RECIPES, "base", recipe)
-    options = ["--size", "base", "--data", str(data), "--run", str(tmp_path / "run")]
+    options = ["--size", "base", "--run", str(tmp_path / "run")]
     assert main(["fit", *options]) == 2
     assert "do `python -m training plan` first" in capsys.readouterr().err
     afile = tmp_path / "afile"
     afile.write_text("")
-    assert main(["plan", *options, "--run", str(afile)]) == 2
+    assert main(["plan", *options, "--data", str(data), "--run", str(afile)]) == 2
     assert capsys.readouterr().err == f"Error: {afile}: File exists.\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "option"),
+    [
+        ("plan", "--out"),
+        ("plan", "--device"),
+        ("fit", "--data"),
+        ("calibrate", "--workers"),
+        ("export", "--data"),
+        ("measure", "--cool-down"),
+        ("make", "--limit"),
+    ],
+)
+def test_an_option_of_another_step_is_refused(
+    step: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ["--size", "base", "--run", "run", *(["--data", "data"] if "--data" in STEPS[step].options else [])]
+    with pytest.raises(SystemExit) as ended:
+        main([step, *own, option, "5"])
+    assert ended.value.code == 2
+    assert f"unrecognized arguments: {option} 5" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rows", ["abc", "0", "-3", "1.5"])
+def test_a_number_of_rows_that_is_none_is_refused(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["make", "--size", "base", "--data", "data", "--run", "run", "--rows", rows])
+    assert ended.value.code == 2
+    assert f"argument --rows: {rows!r} is not a whole number of 1 or more" in capsys.readouterr().err
 
 
 def test_a_run_that_begins_with_weights_gives_their_mean_with_what_it_learnt(

@@ -228,6 +228,24 @@ def test_bad_data_are_one_clear_line(
 
 
 @pytest.mark.parametrize(
+    ("option", "value", "wanted"),
+    [
+        ("--max-tokens", "31", "a whole number of 32 or more"),
+        ("--seed", "-1", "a whole number of 0 or more"),
+        ("--threads", "two", "a whole number of 1 or more"),
+        ("--layers", "last", "best, ensemble, or layer numbers"),
+    ],
+)
+def test_an_option_that_can_not_be_read_says_what_is_wanted(
+    option: str, value: str, wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--model", "m", "--data", "rows.jsonl", "--out", "out", option, value])
+    assert ended.value.code == 2
+    assert f"argument {option}: {value!r} is not {wanted}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("more", "message"),
     [
         (["--layers", "9"], "has layers 1 to 3, not 9"),

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from evaluation.arguments import finite
+from evaluation.arguments import counted, finite
 from evaluation.cached_llm import price as dollars
 from evaluation.datasets import read_lines
 from proxy.errors import ConfigError, UpstreamError, VouchError
@@ -53,12 +53,15 @@ class Ledger:
     usage: Usage = field(default_factory=Usage)
     counts: Counter[str] = field(default_factory=Counter)
     failures_in_a_row: int = 0
+    reason: str = ""
+    """Why there is no row of the first task without one."""
 
     def enter(self, outcome: Outcome, cost: float | None) -> Json:
         """Counts an outcome, and returns what the log says of it."""
         self.usage += outcome.usage
         self.counts.update({outcome.kind: 1, "malformed answers": outcome.malformed})
         self.cost = None if self.cost is None or cost is None else self.cost + cost
+        self.reason = self.reason or outcome.reason
         self.failures_in_a_row = self.failures_in_a_row + 1 if outcome.failed else 0
         return {
             "outcome": outcome.kind,
@@ -163,6 +166,8 @@ def _augment(options: argparse.Namespace) -> int:
     if run.spent:
         sys.stderr.write(f"Stopped: the cost has reached ${options.max_cost:g}.\n")
         return STOPPED
+    if tasks and not run.ledger.counts["written"]:
+        raise UpstreamError(f"Nothing was written: {run.ledger.reason}")
     return 0
 
 
@@ -202,10 +207,10 @@ def _in_language(language: str | None) -> str:
 def _compose(options: argparse.Namespace) -> tuple[Any, Price]:
     """The model and its price. litellm takes seconds to import: by now the rest is known to be right."""
     key = None
-    if options.api_key_variable:
-        key = os.environ.get(options.api_key_variable)
+    if options.api_key_env:
+        key = os.environ.get(options.api_key_env)
         if not key:
-            raise ConfigError(f"--api-key-variable: {options.api_key_variable} is not set.")
+            raise ConfigError(f"--api-key-env names {options.api_key_env}, which is not set.")
     from proxy.upstream.litellm_client import LiteLLMUpstream
 
     price = partial(dollars, options.model)
@@ -229,11 +234,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True, help="where rows are added")
     parser.add_argument("--model", required=True, help="litellm's name of the model")
     parser.add_argument("--api-base", help="address of an OpenAI-compatible server, ending in /v1")
-    parser.add_argument("--api-key-variable", help="environment variable with the key for --api-base")
+    parser.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable with the model's key")
     parser.add_argument("--language", choices=get_args(Language), help="only rows in this language")
     parser.add_argument("--mode", choices=("revise", "delete", "both"), default="both")
-    parser.add_argument("--concurrency", type=_positive, default=8, help="calls at once (default: 8)")
-    parser.add_argument("--limit", type=_positive, help="at most so many rows of --data")
+    parser.add_argument("--concurrency", type=counted, default=8, help="calls at once (default: 8)")
+    parser.add_argument("--limit", type=counted, help="at most so many rows of --data")
     parser.add_argument("--max-cost", type=_amount, help="US dollars, all runs on --out together")
     parser.add_argument("--min-fluency", type=_amount, default=4.0, help="1 to 5 (default: 4)")
     parser.add_argument("--temperature", type=finite, default=0.7)
@@ -241,17 +246,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
-
-
 def _amount(text: str) -> float:
     value = finite(text)
     if value <= 0:
-        raise argparse.ArgumentTypeError("must be more than 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number over 0")
     return value
 
 

@@ -100,6 +100,7 @@ _LABELS: Mapping[str, Label] = {
     "n": "not_supported",
 }
 _KEYS = "a accept, r reject, e other label, s skip, u undo the last, q quit"
+_KEYS_AT_THE_END = "u undo the last, anything else: end"
 _QUESTIONS: Mapping[Stage, str] = {
     1: "Is the statement fully supported by this evidence?",
     2: "Is the label right, and does the evidence read well?",
@@ -139,18 +140,17 @@ class Review:
         self._keys = keys
 
     def run(self, items: Sequence[Item]) -> None:
-        """Asks for all that are not decided, until the end, `q` or the end of the input."""
-        index = 0
-        while index < len(items):
-            if self._decisions.find(self._stage, items[index].row.key):
+        """Asks for all that are not decided, until `q` or the end of the input; then for an undo."""
+        index: int | None = 0
+        while index is not None:
+            if index == len(items):
+                self._say("Nothing is left to decide.")
+                index = self._undo(items, index) if self._key(_KEYS_AT_THE_END) == "u" else None
+            elif self._decisions.find(self._stage, items[index].row.key):
                 index += 1
-                continue
-            self._show(items[index], index + 1, len(items))
-            step = self._ask(items, index)
-            if step is None:
-                return
-            index = step
-        self._say("Nothing is left to decide.")
+            else:
+                self._show(items[index], index + 1, len(items))
+                index = self._ask(items, index)
 
     def _ask(self, items: Sequence[Item], at: int) -> int | None:
         """Reads keys until one of them settles something: the number of the item to go on with, or None."""
@@ -167,12 +167,14 @@ class Review:
             if key == "s":
                 return at + 1
             if key == "u":
-                back = self._decisions.undo(self._stage)
-                places = [number for number, item in enumerate(items) if item.row.key == back]
-                self._say(f"Taken back: {back}" if back else "There is nothing to take back.")
-                if back:
-                    return places[0] if places else at
+                return self._undo(items, at)
         return None
+
+    def _undo(self, items: Sequence[Item], at: int) -> int:
+        """Takes the last decision back: the number of its item, or `at` where it is on none of them."""
+        back = self._decisions.undo(self._stage)
+        self._say(f"Taken back: {back}" if back else "There is nothing to take back.")
+        return next((number for number, item in enumerate(items) if item.row.key == back), at)
 
     def _label(self) -> Label | None:
         names = ", ".join(f"{key} {label}" for key, label in _LABELS.items())

@@ -10,10 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
 
+from evaluation.arguments import at_least, counted
 from proxy.checkers.repc.hidden_states import HiddenStates
 from proxy.checkers.repc.stored import Description
 from proxy.errors import VouchError
@@ -72,12 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--pooling", choices=("claim", "cls", "mean"), default="claim", help="whose states: see the docs")
     add("--out", type=Path, required=True, help="the folder to write")
     add("--states", type=Path, help="the folder of hidden states; default: states/ in --out")
-    add("--seed", type=int, default=7)
-    add("--batch-size", type=_count, default=8, help="windows that are computed at once")
-    add("--max-tokens", type=_tokens, default=256, help="of claim and evidence together")
-    add("--limit", type=_count, help="rows of --data and --dev to draw at most")
+    add("--seed", type=partial(at_least, 0), default=7)
+    add("--batch-size", type=counted, default=8, help="windows that are computed at once")
+    add("--max-tokens", type=partial(at_least, 32), default=256, help="of claim and evidence together")
+    add("--limit", type=counted, help="rows of --data and --dev to draw at most")
     add("--precision", choices=("auto", "bf16", "fp32"), default="auto")
-    add("--threads", type=_count, help="for torch")
+    add("--threads", type=counted, help="for torch")
     return parser
 
 
@@ -87,25 +89,8 @@ def _layers(text: str) -> Layers:
     try:
         return tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
-        raise argparse.ArgumentTypeError("best, ensemble, or layer numbers such as 4,6") from None
-
-
-def _count(text: str) -> int:
-    return _at_least(text, 1)
-
-
-def _tokens(text: str) -> int:
-    return _at_least(text, 32)
-
-
-def _at_least(text: str, least: int) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError("a whole number is needed") from None
-    if number < least:
-        raise argparse.ArgumentTypeError(f"at least {least} is needed")
-    return number
+        problem = f"{text!r} is not best, ensemble, or layer numbers such as 4,6"
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 def _show(made: Description) -> None:
