@@ -268,16 +268,16 @@ class _Run:
 
 def _sentences(draft: str, block: Block, markers: Sequence[Span], last: int) -> Iterator[Claim]:
     """The claims of a block. `last`: where the text of the whole draft ends."""
-    begun = False
+    begun, before = False, _before(draft, block)
     for run in _runs(draft, block, markers):
         if not any(token.kind == "text" for token in run.tokens):
             continue
         kind: str = block.kind
         if kind == "paragraph" and run.heads(last):
             kind = "heading"
-        elif kind == "heading" and "#" not in _before(draft, block) and not is_title(run.text):
+        elif kind == "heading" and "#" not in before and not is_title(run.text):
             kind = "paragraph"  # underlined, but a statement
-        level = _level(draft, block, kind)
+        level = _level(before, block, kind)
         for sentence in _unbroken(run):
             for start, end in run.divided(*sentence):
                 opens = kind == "heading" or (kind == "item" and not begun)
@@ -288,21 +288,24 @@ def _sentences(draft: str, block: Block, markers: Sequence[Span], last: int) -> 
 
 
 def _before(draft: str, block: Block) -> str:
-    """What stands before a block on its line: marks, and the space that indents it."""
+    """What stands before a block on its line, behind thoughts: marks, and the space that indents it."""
     start = block.lines[0][0]
-    return draft[draft.rfind("\n", 0, start) + 1 : start]
+    return _THOUGHTS_END.sub("", draft[draft.rfind("\n", 0, start) + 1 : start])
 
 
-def _level(draft: str, block: Block, kind: str) -> int:
+_THOUGHTS_END = re.compile(r"^.*</think(?:ing)?>[ \t]*", re.I | re.S)
+
+
+def _level(before: str, block: Block, kind: str) -> int:
     """See `Claim`. At one column, a paragraph is above a numbered item, and that above a bullet."""
     if kind != "heading":
-        before = _before(draft, block).expandtabs(4)
+        before = before.expandtabs(4)
         indent = len(before) - len(before.lstrip(" >")) if kind == "item" else len(before)
         rank = 0 if kind != "item" else 1 if before[indent : indent + 1].isdigit() else 2
         return HEADING_LEVELS + 1 + 3 * indent + rank
     if block.kind != "heading":
         return HEADING_LEVELS
-    return _before(draft, block).count("#") or 1
+    return before.count("#") or 1
 
 
 def _unbroken(run: _Run) -> Iterator[Span]:
@@ -350,7 +353,7 @@ class _Row:
             start, end = places[0][0], places[-1][1]
             plain, values = self._plain({} if self._kind == "header" else headings)
             checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, self._kind)
-            level = _level(self._draft, self._block, self._kind)
+            level = _level(_before(self._draft, self._block), self._block, self._kind)
             text = self._draft[start:end]
             yield Claim(start, end, text, plain, checkable, row=True, values=values, level=level)
 

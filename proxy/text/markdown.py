@@ -57,9 +57,10 @@ _NUMBERED_LABEL = re.compile(r"\d[ \t]*\]:")
 _REFERENCE = re.compile(rf"(?:(?:{CITATION.pattern})[ \t]*){{1,20}}")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _DISPLAY = re.compile(
-    r"\$\$|\\\[|\\begin\{([a-zA-Z]{1,20}\*?)\}|<!--|<(pre|script|style|svg|math|think|thinking)\b[^<>\n]{0,200}>",
+    r"\$\$|\\\[|\\begin\{([a-zA-Z]{1,20}\*?)\}|<!--|<(pre|script|style|svg|math)\b[^<>\n]{0,200}>",
     re.I,
 )
+_THOUGHT = re.compile(r"[ \t]*<(think|thinking)\b[^<>\n]{0,200}>", re.I)
 _ENVIRONMENT_END = re.compile(r"\\end\{[a-zA-Z]{1,20}\*?\}")
 _CLOSERS = {"$$": "$$", "\\[": "\\]", "<!--": "-->"}
 SENTENCE_ENDS = ".!?…。！？；"
@@ -154,6 +155,8 @@ class _Scanner:
             return self._after_fence(fence.group(1), end)
         if self.after_blank and not self.in_list and _INDENTED.match(self.draft, line_start, end):
             return end + 1
+        if thought := _THOUGHT.match(self.draft, start, end):
+            return self._after_thoughts(thought)
         content = self.draft[start:end].lstrip()
         opening = _DISPLAY.match(content)
         if opening is None:
@@ -176,15 +179,29 @@ class _Scanner:
                 break
         return position
 
+    def _after_thoughts(self, opening: re.Match[str]) -> int | None:
+        """Behind a thought, those behind it and white space: the answer may go on in the same line."""
+        behind: int | None = None
+        thought: re.Match[str] | None = opening
+        while thought and (end := self._end(f"</{thought[1]}>", thought.end())) is not None:
+            behind = end
+            thought = _THOUGHT.match(self.draft, behind)
+        while behind is not None and self.draft[behind : behind + 1] in (" ", "\t"):
+            behind += 1
+        return behind
+
     def _after_closer(self, closer: str, start: int, line_end: int) -> int | None:
-        """None where the closer is missing. Missing closers are remembered, to keep the scan linear."""
+        """None where the closer is missing, or text follows it on the line that it opened in."""
+        end = self._end(closer, start)
+        return None if end is not None and end < line_end and self.draft[end:line_end].strip() else end
+
+    def _end(self, closer: str, start: int) -> int | None:
+        """Where the next closer ends. Missing closers are remembered, to keep the scan linear."""
         if closer in self.missing:
             return None
         closing = self._closing(closer, start)
         if closing < 0:
             self.missing.add(closer)
-            return None
-        if closing < line_end and self.draft[closing + len(closer) : line_end].strip():
             return None
         return closing + len(closer)
 
