@@ -21,6 +21,7 @@ _BEFORE_STOP = re.compile(rf"[ \t]?(?:[.!?;:](?!(?:{CITATION.pattern}){{0,20}}[\
 _BEFORE_CLAUSE = re.compile(r"[ \t]?[,，、)）]")
 _OPENERS = " \t(<[“\"'（《【「"
 _EMPHASIS = "*_~"
+_BREAK = "\\"
 _MAX_TAG = 256
 _NUMBER = re.compile(r"[1-9]\d{0,2}")
 _WORD_BEFORE = re.compile(r"([^\W_]{1,30})$")
@@ -322,7 +323,7 @@ def _ends_line(run: _Run) -> bool:
             return True
         if token.kind in ("open", "close", "image"):
             continue
-        if token.kind != "text" or run.text[token.start : token.end].strip(_OPENERS + _EMPHASIS):
+        if token.kind != "text" or run.text[token.start : token.end].strip(_OPENERS + _EMPHASIS + _BREAK):
             return False
     return True
 

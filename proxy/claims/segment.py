@@ -126,7 +126,8 @@ class _Run:
         """Where in the draft the text `[start:end]` starts, where its claim ends, and its formatting."""
         left = self.opened(self.position(start))
         closed = self.closed(self.position(end - 1) + 1)
-        return left, self.before_loose(left, self.before_url(left, closed)), closed
+        end = self.before_backslash(left, self.before_url(left, closed))
+        return left, self.before_loose(left, end), closed
 
     def is_list(self) -> bool:
         """Whether it is numbers in brackets and no more: a marker behind them would look like one of them."""
@@ -213,6 +214,14 @@ class _Run:
         return end if cut > start and self.draft[cut] == "(" else cut
 
     def before_loose(self, start: int, end: int) -> int:
+    def before_backslash(self, start: int, end: int) -> int:
+        """The end before backslashes: they break a line, and before a marker would open display LaTeX."""
+        cut = end
+        while cut > start and self.draft[cut - 1] == "\\":
+            cut -= 1
+        token = self.tokens[bisect_right(self.starts, end - 1) - 1]
+        return self._behind_text(start, cut, " \t\n") if cut < end and token.kind == "text" else end
+
         """The end before a lone `*` after a space, which would open emphasis once a marker follows it."""
         while end > start:
             token = self.tokens[bisect_right(self.starts, end - 1) - 1]

@@ -77,6 +77,7 @@ HARD = (
     "A. Foo | bar\n---|---\nIt is. Two | b\nplain. Text",
     "$$\nOne. Two three. Four\nFive. Six",
     "<think>\nOne. Two three. Four\n</think>\nFive is odd. Six is not. Seven",
+    "It is tall\\\nand deep. It is *old*\\\nThree \\\n\nFour is. Five",
     "<think>One. Two three. Four</think> Five is odd. Six is not.\n<think>Seven. Eight</think> Nine is. Ten",
     "See [a. b c](http://x.y). Next [1]. Then [2] and [3] more. End [1",
     "```\ncode. Here\n\nnever closed. At all",

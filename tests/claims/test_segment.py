@@ -46,6 +46,9 @@ def claims(draft: str) -> list[str]:
         ("$x = 1.$\n\n`code`", []),
         ("Fact [1]. Other. [2][3] Third", ["Fact [1].", "Other. [2][3]", "Third"]),
         ("one<br>two", ["one", "two"]),
+        ("It is tall\\\nand deep. *It* is **old**\\\nSo", ["It is tall", "and deep.", "*It* is **old**", "So"]),
+        ("Three \\", ["Three"]),
+        ("`a\\` is code, and so is `b\\`\nNext", ["`a\\` is code, and so is `b\\`", "Next"]),
     ],
 )  # fmt: skip
 def test_claims_end_where_a_mark_can_stand(draft: str, expected: list[str]) -> None:

@@ -202,6 +202,17 @@ def test_a_thought_in_the_text_is_not_checked(url: str, upstream: Upstream, stre
     assert content.startswith(f"{thought}{TRUE}[1] {UNKNOWN} \u26a0\ufe0f")
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (f"{TRUE[:-1]}\\\n{UNKNOWN[:-1]}\\\nYes.", f"{TRUE[:-1]}[1]\\\n{UNKNOWN[:-1]} ⚠️\\\nYes."),
+    ],
+)
+def test_markers_leave_the_markdown_as_it_was(url: str, upstream: Upstream, written: str, shown: str) -> None:
+    upstream.enqueue(Reply(written))
+    assert asked(url).json()["choices"][0]["message"]["content"].startswith(shown)
+
+
 @pytest.mark.parametrize("kind", ["text", "json_object"])
 def test_thoughts_in_a_whole_reply_are_told_apart_too(url: str, upstream: Upstream, kind: str) -> None:
     said = json.dumps({"fact": TRUE})
