@@ -113,7 +113,7 @@ _STATES = (
     "\na b. The sea",
     "\n> The sky.\n",
     "\n- The sky.\n",
-    "\n| a. The sky | b",
+    "\n| a. The sky" + " | b" * 12,
 )
 
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")

@@ -54,20 +54,21 @@ def segment(draft: str, markers: Iterable[Span] = ()) -> tuple[Claim, ...]:
     """
     claims: list[Claim] = []
     headings: Mapping[int, str] = {}
+    width = 0
     spans = tuple(markers)
     end, last = 0, len(draft.rstrip())
     for block in blocks(draft):
         start, before, end = block.lines[0][0], end, block.lines[-1][1]
         if block.kind not in ("row", "header"):
             claims += _sentences(draft, block, spans, last)
-            headings = {}
+            headings, width = {}, 0
             continue
         if _BLANK_LINE.search(draft, before, start):
-            headings = {}
+            headings, width = {}, 0
         row = _Row(draft, block, spans)
         if block.kind == "header":
-            headings = row.cells
-        claims += row.claims(headings)
+            headings, width = row.cells, block.width
+        claims += row.claims(headings, width)
     return tuple(claims)
 
 
@@ -213,7 +214,6 @@ class _Run:
         cut = self._behind_text(start, url.start, _OPENERS)
         return end if cut > start and self.draft[cut] == "(" else cut
 
-    def before_loose(self, start: int, end: int) -> int:
     def before_backslash(self, start: int, end: int) -> int:
         """The end before backslashes: they break a line, and before a marker would open display LaTeX."""
         cut = end
@@ -222,6 +222,7 @@ class _Run:
         token = self.tokens[bisect_right(self.starts, end - 1) - 1]
         return self._behind_text(start, cut, " \t\n") if cut < end and token.kind == "text" else end
 
+    def before_loose(self, start: int, end: int) -> int:
         """The end before a lone `*` after a space, which would open emphasis once a marker follows it."""
         while end > start:
             token = self.tokens[bisect_right(self.starts, end - 1) - 1]
@@ -337,29 +338,34 @@ class _Row:
         self._draft = draft
         self._block = block
         self._kind = block.kind
-        self._runs: list[_Run] = []
+        self._runs: list[tuple[int, _Run]] = []
         self.cells: dict[int, str] = {}
         for column, cell in zip(block.columns, block.lines, strict=True):
             runs = list(_runs(draft, Block(block.kind, (cell,)), markers))
             text = stated(" ".join(filter(None, (" ".join(run.text.split()) for run in runs))))
-            self._runs += runs
+            self._runs += ((column, run) for run in runs)
             if text:
                 self.cells[column] = text
 
-    def claims(self, headings: Mapping[int, str]) -> Iterator[Claim]:
-        """The claim of the row, read with the headings of the columns.
+    def claims(self, headings: Mapping[int, str], width: int) -> Iterator[Claim]:
+        """The claim of the row, read with the headings of the columns. It ends in the last cell within the
+        `width` of the table, if that is known, where a marker is seen.
 
         Code is a value here (a port, a default): a row says nothing only where all it has is one cell of it.
         """
-        places, says = [], len(self.cells) > 1
-        for run in self._runs:
+        places: list[Span] = []
+        shown: list[Span] = []
+        says = len(self.cells) > 1
+        for column, run in self._runs:
             if run.shape.strip():
                 first, last = len(run.shape) - len(run.shape.lstrip()), len(run.shape.rstrip())
                 start, end, _ = run.place(first, last)
-                places += [(start, end)] if start < end and not run.is_list() else []
+                if start < end and not run.is_list():
+                    places.append((start, end))
+                    shown += places[-1:] if column < width or not width else []
                 says = says or run.says_something(start, end)
         if places and says:
-            start, end = places[0][0], places[-1][1]
+            start, end = places[0][0], (shown or places)[-1][1]
             plain, values = self._plain({} if self._kind == "header" else headings)
             checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, self._kind)
             level = _level(_before(self._draft, self._block), self._block, self._kind)

@@ -27,12 +27,14 @@ class Block:
 
     `lines` are the spans of its lines without container marks (`>`, `-`, `1.`, `#`, for a `note` `[^1]:`) and
     surrounding white space, none empty. Of a `header` or a `row` of a table they are its cells, and `columns`
-    has the number of the column that each stands in, from 0.
+    has the number of the column that each stands in, from 0. `width`: the columns of a header's table; of
+    the cells behind them, renderers show nothing.
     """
 
     kind: BlockKind
     lines: tuple[Span, ...]
     columns: tuple[int, ...] = ()
+    width: int = 0
 
 
 _QUOTE = re.compile(r"[ \t]*>[ \t]?")
@@ -290,7 +292,8 @@ class _Scanner:
         cells = list(_cells(self.draft, *span))
         kind: BlockKind = "header" if is_header else "row"
         lines, columns = tuple(cell for _, cell in cells), tuple(column for column, _ in cells)
-        return [Block(kind, lines, columns)] if cells else []
+        width = following.strip(" \t\r>").strip("|").count("|") + 1 if is_header else 0
+        return [Block(kind, lines, columns, width)] if cells else []
 
     def _flush(self) -> Iterator[Block]:
         if self.lines:

@@ -206,6 +206,10 @@ def test_a_thought_in_the_text_is_not_checked(url: str, upstream: Upstream, stre
     ("written", "shown"),
     [
         (f"{TRUE[:-1]}\\\n{UNKNOWN[:-1]}\\\nYes.", f"{TRUE[:-1]}[1]\\\n{UNKNOWN[:-1]} ⚠️\\\nYes."),
+        (
+            f"| Fact | |\n|---|---|\n| {UNKNOWN} | - | {UNKNOWN} |\n",
+            f"| Fact | |\n|---|---|\n| {UNKNOWN} | - ⚠️ | {UNKNOWN} |\n",
+        ),
     ],
 )
 def test_markers_leave_the_markdown_as_it_was(url: str, upstream: Upstream, written: str, shown: str) -> None:
