@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 from proxy.text.inline import Token, tokens
 from proxy.text.markdown import Span, blocks
-from proxy.text.sentences import CITATION
+from proxy.text.sentences import CITATION, STOPS, WIDE_STOPS
 
-_STOPS = ".!?。！？；…｡"
 _CLOSERS = "\"')]}”’“‘」』）】》〉〕］»«*_~\\ \t"
-_BEFORE_STOP = re.compile(rf"[ \t]?(?:[.!?;:](?!(?:{CITATION.pattern}){{0,20}}[\w=])|[。！？；：])")
+_BEFORE_STOP = re.compile(rf"[ \t]?(?:[.!?;:](?!(?:{CITATION.pattern}){{0,20}}[\w=])|[{WIDE_STOPS}：])")
 _BEFORE_CLAUSE = re.compile(r"[ \t]?[,，、)）]")
 _OPENERS = " \t(<[“\"'（《【「"
 _EMPHASIS = "*_~"
@@ -279,7 +278,7 @@ def _after_stop(text: str, end: int, start: int, removed: Mapping[int, int]) -> 
         elif text[end - 1] in _CLOSERS:
             end -= 1
         else:
-            return text[end - 1] in _STOPS
+            return text[end - 1] in STOPS
     return False
 
 

@@ -12,10 +12,9 @@ from proxy.claims.checkable import is_checkable, is_title
 from proxy.claims.material import stated
 from proxy.text.inline import READ, Token, tokens
 from proxy.text.markdown import Block, Span, blocks
-from proxy.text.sentences import sentence_spans
+from proxy.text.sentences import STOPS, sentence_spans
 from proxy.types import HEADING_LEVELS, Claim
 
-_STOPS = ".!?。！？；…:："
 _LONG_LINE = 60
 _MASKED = re.compile(r"[\s.!?。！？；…｡\[\]]")
 _ASSIGNS = frozenset(": ： = - – — → => ->".split())
@@ -439,7 +438,7 @@ def _continues(draft: str, line: Span, following: Span, last: Token, first: Toke
     if first_char.islower():
         return last_char not in ":：。；"
     long = line[1] - line[0] >= _LONG_LINE
-    return long and last_char not in _STOPS and first_char.isascii()
+    return long and last_char not in STOPS + ":：" and first_char.isascii()
 
 
 def _pieces(draft: str, run: Sequence[Token]) -> Iterator[_Piece]:

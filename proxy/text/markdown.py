@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Literal
 
 from proxy.text.scripts import UNSPACED
-from proxy.text.sentences import CITATION
+from proxy.text.sentences import CITATION, STOPS
 
 Span = tuple[int, int]
 BlockKind = Literal["paragraph", "heading", "item", "note", "header", "row"]
@@ -65,8 +65,6 @@ _DISPLAY = re.compile(
 _THOUGHT = re.compile(r"[ \t]*<(think|thinking)\b[^<>\n]{0,200}>", re.I)
 _ENVIRONMENT_END = re.compile(r"\\end\{[a-zA-Z]{1,20}\*?\}")
 _CLOSERS = {"$$": "$$", "\\[": "\\]", "<!--": "-->"}
-SENTENCE_ENDS = ".!?…。！？；"
-"""What ends a sentence, and no heading."""
 _PIPE = re.compile(r"\\.|\|")
 _MAX_CONTAINERS = 16
 
@@ -260,7 +258,7 @@ class _Scanner:
         of a sentence it is the ruler that authors mean."""
         if self.draft[start] not in "=-" or self.kind != "paragraph" or len(self.lines) != 1:
             return False
-        return depth == self.quote_depth and self.draft[self.lines[0][1] - 1] not in SENTENCE_ENDS
+        return depth == self.quote_depth and self.draft[self.lines[0][1] - 1] not in STOPS
 
     def _note_list(self, start: int, marked: bool) -> None:
         """A list goes on through blank lines as long as lines are indented."""
