@@ -12,6 +12,7 @@ from proxy.claims.checkable import is_checkable, is_title
 from proxy.claims.material import stated
 from proxy.text.inline import READ, Token, tokens
 from proxy.text.markdown import Block, Span, blocks
+from proxy.text.scripts import CJK
 from proxy.text.sentences import STOPS, sentence_spans
 from proxy.types import HEADING_LEVELS, Claim
 
@@ -22,8 +23,11 @@ _ASSIGNS = frozenset(": ： = - – — → => ->".split())
 _LIST = re.compile(r"\[\d")
 """How a list of numbers begins; other citation markers begin differently (`[^1]`, `【1】`)."""
 _WHITE_SPACE = re.compile(r"\s+")
-CUTS = (re.compile(r"[,;，；、:：]\s*+"), re.compile(r"\s++"))
-"""Where a sentence that is too long may be divided, the best first."""
+CUTS = (
+    re.compile(rf"(?:[，；、：]|[,;:](?=[\s{CJK}]))\s*+"),
+    re.compile(rf"\s++|(?<=[{CJK}])(?=[{CJK}])"),
+)
+"""Where a sentence that is too long may be divided, the best first: never inside a word."""
 _BLANK_LINE = re.compile(r"\n[ \t\r>]*+\n")
 _ROW_NUMBER = re.compile(r"#?\d{1,4}\.?")
 _COUNTS = frozenset("# no no. nr rank index id number step 序号 编号 排名 次序".split())
@@ -72,11 +76,11 @@ def segment(draft: str, markers: Iterable[Span] = ()) -> tuple[Claim, ...]:
 
 
 MAX_CLAIM = 1_000
-"""Code points of a claim. A longer sentence is divided at commas, else between words or characters."""
+"""Code points of a claim. A longer sentence is divided at commas, else between words."""
 _MAX_VALUES = 8
 """Values of a row that are checked one by one. A row of more is checked as a whole."""
-_MAX_UNDIVIDED = 4_000
-"""Code points up to which what can't be divided is checked: a row of a table, or code in a sentence."""
+MAX_UNDIVIDED = 4_000
+"""Code points up to which what can't be divided is checked: a row of a table, code in a sentence, a long word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ class _Run:
         while right < closed and self.position(end - 1) >= right:
             end -= 1
         plain = " ".join(self.text[start:end].split())
-        checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, kind)
+        checkable = len(plain) <= MAX_UNDIVIDED and is_checkable(plain, kind)
         return Claim(left, right, self.draft[left:right], stated(plain), checkable, level=level, opens=opens)
 
     def place(self, start: int, end: int) -> tuple[int, int, int]:
@@ -160,17 +164,15 @@ class _Run:
             yield start, end
 
     def _cut(self, start: int, limit: int, end: int) -> int:
-        """Where to divide a sentence: behind its last comma before the limit, else between words, else at
-        the limit or the first place behind it that is not part of code, a link or a marker."""
-        for pattern in CUTS:
-            matches = pattern.finditer(self.shape, start + MAX_CLAIM // 2, limit)
-            if cuts := [match.end() for match in matches if self._divisible(match.end())]:
-                return cuts[-1]
-        while limit < end and not self._divisible(limit):
-            piece = bisect_right(self.offsets, limit) - 1
-            behind = self.offsets[piece] + len(self.pieces[piece].text)
-            limit = behind if self.pieces[piece].solid else limit + 1
-        return limit
+        """Where to divide a sentence: behind its last comma before the limit, else between words before or
+        behind it, but not in code, a link or a marker."""
+        for first in (start + MAX_CLAIM // 2, start + 1):
+            for pattern in CUTS:
+                ends = (match.end() for match in pattern.finditer(self.shape, first, limit + 1))
+                if cuts := [cut for cut in ends if cut <= limit and self._divisible(cut)]:
+                    return cuts[-1]
+        behind = CUTS[1].finditer(self.shape, limit, end)
+        return next((match.end() for match in behind if self._divisible(match.end())), end)
 
     def _divisible(self, index: int) -> bool:
         """Whether a claim may end before the character at `index`: a marker there becomes no link."""
@@ -366,7 +368,7 @@ class _Row:
         if places and says:
             start, end = places[0][0], (shown or places)[-1][1]
             plain, values = self._plain({} if self._kind == "header" else headings)
-            checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, self._kind)
+            checkable = len(plain) <= MAX_UNDIVIDED and is_checkable(plain, self._kind)
             level = _level(_before(self._draft, self._block), self._block, self._kind)
             text = self._draft[start:end]
             yield Claim(start, end, text, plain, checkable, row=True, values=values, level=level)

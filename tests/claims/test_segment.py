@@ -491,6 +491,14 @@ def test_a_long_sentence_is_not_divided_inside_code_or_a_link(solid: str) -> Non
         assert text[claim.end : claim.end + 1] in ("", " ")
 
 
+@pytest.mark.parametrize("word", ["QmFzZTY0+/" * 300, "a,b:c;" * 800, "1,642" * 300, "é" * 5_000])
+def test_a_long_word_is_never_divided(word: str) -> None:
+    text = f"The tower is old, and its key is {word} for now."
+    for found in (segment(text), segment_json(json.dumps([text], ensure_ascii=False))):
+        assert sum(word in claim.text for claim in found) == 1
+        assert not any(claim.checkable and len(claim.plain) > 4_000 for claim in found)
+
+
 def test_what_is_too_long_and_can_not_be_divided_is_not_checked() -> None:
     row = "| a |\n|-|\n| " + "word " * 10_000 + "| b |"
     code = "Call `" + "x" * 10_000 + "` now."
@@ -510,7 +518,7 @@ def test_real_replies_have_claims_to_check() -> None:
     ["[", "[a](", "![", "(", "`", "``a`", "$", "$$ a", "\\[\n", "\\begin{a}\n", "<!--", "<a b ", "*", "_a", "http://(",
      "|\n", "- a\n", "> ", "```\n", "a`b`", "<br>", "“", "。[1]", "a(http://a) ", "If you ",
      "北京", "Passages 1, 2, ", "the passages in ", "文档1、2，", "根据提供的资料", "[1-3, ", '"[1-3, "',
-     "word"],
+     "word", "word,", " (", "x" * 1001 + " "],
 )  # fmt: skip
 def test_segmenting_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (200_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
