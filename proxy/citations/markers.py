@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from proxy.text.inline import Token, tokens
 from proxy.text.markdown import Span, blocks
-from proxy.text.sentences import CITATION
+from proxy.text.sentences import CITATION, STOPS, WIDE_STOPS
 
-_STOPS = ".!?。！？；…｡"
 _CLOSERS = "\"')]}”’“‘」』）】》〉〕］»«*_~\\ \t"
-_BEFORE_STOP = re.compile(rf"[ \t]?(?:[.!?;:](?!(?:{CITATION.pattern}){{0,20}}[\w=])|[。！？；：])")
+_BEFORE_STOP = re.compile(rf"[ \t]?(?:[.!?;:](?!(?:{CITATION.pattern}){{0,20}}[\w=])|[{WIDE_STOPS}：])")
 _BEFORE_CLAUSE = re.compile(r"[ \t]?[,，、)）]")
 _OPENERS = " \t(<[“\"'（《【「"
 _EMPHASIS = "*_~"
+_BREAK = "\\"
 _MAX_TAG = 256
 _NUMBER = re.compile(r"[1-9]\d{0,2}")
 _WORD_BEFORE = re.compile(r"([^\W_]{1,30})$")
@@ -278,7 +278,7 @@ def _after_stop(text: str, end: int, start: int, removed: Mapping[int, int]) -> 
         elif text[end - 1] in _CLOSERS:
             end -= 1
         else:
-            return text[end - 1] in _STOPS
+            return text[end - 1] in STOPS
     return False
 
 
@@ -322,7 +322,7 @@ def _ends_line(run: _Run) -> bool:
             return True
         if token.kind in ("open", "close", "image"):
             continue
-        if token.kind != "text" or run.text[token.start : token.end].strip(_OPENERS + _EMPHASIS):
+        if token.kind != "text" or run.text[token.start : token.end].strip(_OPENERS + _EMPHASIS + _BREAK):
             return False
     return True
 

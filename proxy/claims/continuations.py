@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from proxy.text.markdown import SENTENCE_ENDS
+from proxy.text.sentences import STOPS
 from proxy.types import Claim
 
 Read = Callable[[str], tuple[str, tuple[Claim, ...]]]
@@ -113,7 +113,7 @@ _STATES = (
     "\na b. The sea",
     "\n> The sky.\n",
     "\n- The sky.\n",
-    "\n| a. The sky | b",
+    "\n| a. The sky" + " | b" * 12,
 )
 
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
@@ -202,7 +202,7 @@ def _plain(text: str, block: str) -> Iterator[str]:
     above = text[: len(text) - len(line)].rstrip(" \t\r\n")
     new_block = text.count("\n", len(above)) > 1
     yield from _NEW_BLOCK if new_block else _LINE_START
-    if not new_block and above[-1:] not in tuple(SENTENCE_ENDS):
+    if not new_block and above[-1:] not in tuple(STOPS):
         yield "---\n"
     if ">" in block:
         yield "> a b"

@@ -23,7 +23,7 @@ from proxy.claims.continuations import (
     shortened,
 )
 from proxy.text.scripts import CJK
-from proxy.text.sentences import CITATION
+from proxy.text.sentences import CITATION, STOPS
 from proxy.types import Claim
 
 _WORD_END = re.compile(rf"[\s{CJK}]")
@@ -256,12 +256,11 @@ def _whole_words(raw: str) -> str:
     return raw[:end]
 
 
-_STOPS = ".!?…。！？；｡।؟۔"
 _CLOSERS = r"*_~`$)\]>】"
-_LINE_END_OR_STOP = re.compile(rf"[\n{_STOPS}]")
-_CLOSER = re.compile(rf"[\n{_STOPS}{_CLOSERS}]")
+_LINE_END_OR_STOP = re.compile(rf"[\n{STOPS}]")
+_CLOSER = re.compile(rf"[\n{STOPS}{_CLOSERS}]")
 _READY = re.compile(
-    rf"\n|[{_STOPS}{_CLOSERS}](?:[^\w\n]{{0,20}}[{CJK}]|\S*+\s++(?:[^\w\s]++\s++){{0,8}}+[^\w\s]*+\w\S*+\s)"
+    rf"\n|[{STOPS}{_CLOSERS}](?:[^\w\n]{{0,20}}[{CJK}]|\S*+\s++(?:[^\w\s]++\s++){{0,8}}+[^\w\s]*+\w\S*+\s)"
     r"|[。！？；｡…][^\w\s]*+\w\S*+\s"
 )
 _LONGEST = 300
@@ -286,7 +285,7 @@ class Watch:
 
     def looked(self, *, wanting: bool) -> None:
         """Notes a look at the text. Stops count again once a word follows; if `wanting`, line ends too."""
-        last = max(self._since.rfind(stop) for stop in (_STOPS + "\n" if wanting else _STOPS))
+        last = max(self._since.rfind(stop) for stop in (STOPS + "\n" if wanting else STOPS))
         tail = self._since[last:] if last >= 0 else ""
         # A line end has been looked at; now wait for the first word after it, as after a stop.
         tail = f". {tail[1:]}" if tail[:1] == "\n" else tail

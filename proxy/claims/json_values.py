@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proxy.claims.checkable import is_checkable
-from proxy.claims.segment import CUTS, MAX_CLAIM
+from proxy.claims.segment import CUTS, MAX_CLAIM, MAX_UNDIVIDED
 from proxy.text.markdown import Span
 from proxy.text.sentences import sentence_spans
 from proxy.types import Claim
@@ -95,7 +95,8 @@ def _divided(text: str, start: int, end: int) -> Iterator[Span]:
     while end - start > MAX_CLAIM:
         limit = start + MAX_CLAIM
         matches = (list(pattern.finditer(text, start + MAX_CLAIM // 2, limit)) for pattern in CUTS)
-        cut = next((found[-1].end() for found in matches if found), limit)
+        behind = CUTS[1].search(text, limit, end)
+        cut = next((found[-1].end() for found in matches if found), behind.end() if behind else end)
         yield start, start + len(text[start:cut].rstrip())
         start = cut
     yield start, end
@@ -113,4 +114,5 @@ def _json_sentences(draft: str, start: int, raw: str) -> Iterator[Claim]:
         left, right = offsets[first], offsets[last]
         plain = " ".join(text[first:last].split())
         if any(char.isalnum() for char in plain) and not plain.startswith(("http://", "https://", "data:")):
-            yield Claim(left, right, draft[left:right], plain, is_checkable(plain))
+            checkable = len(plain) <= MAX_UNDIVIDED and is_checkable(plain)
+            yield Claim(left, right, draft[left:right], plain, checkable)

@@ -12,10 +12,10 @@ from proxy.claims.checkable import is_checkable, is_title
 from proxy.claims.material import stated
 from proxy.text.inline import READ, Token, tokens
 from proxy.text.markdown import Block, Span, blocks
-from proxy.text.sentences import sentence_spans
+from proxy.text.scripts import CJK
+from proxy.text.sentences import STOPS, sentence_spans
 from proxy.types import HEADING_LEVELS, Claim
 
-_STOPS = ".!?。！？；…:："
 _LONG_LINE = 60
 _MASKED = re.compile(r"[\s.!?。！？；…｡\[\]]")
 _ASSIGNS = frozenset(": ： = - – — → => ->".split())
@@ -23,8 +23,11 @@ _ASSIGNS = frozenset(": ： = - – — → => ->".split())
 _LIST = re.compile(r"\[\d")
 """How a list of numbers begins; other citation markers begin differently (`[^1]`, `【1】`)."""
 _WHITE_SPACE = re.compile(r"\s+")
-CUTS = (re.compile(r"[,;，；、:：]\s*+"), re.compile(r"\s++"))
-"""Where a sentence that is too long may be divided, the best first."""
+CUTS = (
+    re.compile(rf"(?:[，；、：]|[,;:](?=[\s{CJK}]))\s*+"),
+    re.compile(rf"\s++|(?<=[{CJK}])(?=[{CJK}])"),
+)
+"""Where a sentence that is too long may be divided, the best first: never inside a word."""
 _BLANK_LINE = re.compile(r"\n[ \t\r>]*+\n")
 _ROW_NUMBER = re.compile(r"#?\d{1,4}\.?")
 _COUNTS = frozenset("# no no. nr rank index id number step 序号 编号 排名 次序".split())
@@ -54,29 +57,30 @@ def segment(draft: str, markers: Iterable[Span] = ()) -> tuple[Claim, ...]:
     """
     claims: list[Claim] = []
     headings: Mapping[int, str] = {}
+    width = 0
     spans = tuple(markers)
     end, last = 0, len(draft.rstrip())
     for block in blocks(draft):
         start, before, end = block.lines[0][0], end, block.lines[-1][1]
         if block.kind not in ("row", "header"):
             claims += _sentences(draft, block, spans, last)
-            headings = {}
+            headings, width = {}, 0
             continue
         if _BLANK_LINE.search(draft, before, start):
-            headings = {}
+            headings, width = {}, 0
         row = _Row(draft, block, spans)
         if block.kind == "header":
-            headings = row.cells
-        claims += row.claims(headings)
+            headings, width = row.cells, block.width
+        claims += row.claims(headings, width)
     return tuple(claims)
 
 
 MAX_CLAIM = 1_000
-"""Code points of a claim. A longer sentence is divided at commas, else between words or characters."""
+"""Code points of a claim. A longer sentence is divided at commas, else between words."""
 _MAX_VALUES = 8
 """Values of a row that are checked one by one. A row of more is checked as a whole."""
-_MAX_UNDIVIDED = 4_000
-"""Code points up to which what can't be divided is checked: a row of a table, or code in a sentence."""
+MAX_UNDIVIDED = 4_000
+"""Code points up to which what can't be divided is checked: a row of a table, code in a sentence, a long word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +123,15 @@ class _Run:
         while right < closed and self.position(end - 1) >= right:
             end -= 1
         plain = " ".join(self.text[start:end].split())
-        checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, kind)
+        checkable = len(plain) <= MAX_UNDIVIDED and is_checkable(plain, kind)
         return Claim(left, right, self.draft[left:right], stated(plain), checkable, level=level, opens=opens)
 
     def place(self, start: int, end: int) -> tuple[int, int, int]:
         """Where in the draft the text `[start:end]` starts, where its claim ends, and its formatting."""
         left = self.opened(self.position(start))
         closed = self.closed(self.position(end - 1) + 1)
-        return left, self.before_loose(left, self.before_url(left, closed)), closed
+        end = self.before_backslash(left, self.before_url(left, closed))
+        return left, self.before_loose(left, end), closed
 
     def is_list(self) -> bool:
         """Whether it is numbers in brackets and no more: a marker behind them would look like one of them."""
@@ -159,17 +164,15 @@ class _Run:
             yield start, end
 
     def _cut(self, start: int, limit: int, end: int) -> int:
-        """Where to divide a sentence: behind its last comma before the limit, else between words, else at
-        the limit or the first place behind it that is not part of code, a link or a marker."""
-        for pattern in CUTS:
-            matches = pattern.finditer(self.shape, start + MAX_CLAIM // 2, limit)
-            if cuts := [match.end() for match in matches if self._divisible(match.end())]:
-                return cuts[-1]
-        while limit < end and not self._divisible(limit):
-            piece = bisect_right(self.offsets, limit) - 1
-            behind = self.offsets[piece] + len(self.pieces[piece].text)
-            limit = behind if self.pieces[piece].solid else limit + 1
-        return limit
+        """Where to divide a sentence: behind its last comma before the limit, else between words before or
+        behind it, but not in code, a link or a marker."""
+        for first in (start + MAX_CLAIM // 2, start + 1):
+            for pattern in CUTS:
+                ends = (match.end() for match in pattern.finditer(self.shape, first, limit + 1))
+                if cuts := [cut for cut in ends if cut <= limit and self._divisible(cut)]:
+                    return cuts[-1]
+        behind = CUTS[1].finditer(self.shape, limit, end)
+        return next((match.end() for match in behind if self._divisible(match.end())), end)
 
     def _divisible(self, index: int) -> bool:
         """Whether a claim may end before the character at `index`: a marker there becomes no link."""
@@ -211,6 +214,14 @@ class _Run:
             return end
         cut = self._behind_text(start, url.start, _OPENERS)
         return end if cut > start and self.draft[cut] == "(" else cut
+
+    def before_backslash(self, start: int, end: int) -> int:
+        """The end before backslashes: they break a line, and before a marker would open display LaTeX."""
+        cut = end
+        while cut > start and self.draft[cut - 1] == "\\":
+            cut -= 1
+        token = self.tokens[bisect_right(self.starts, end - 1) - 1]
+        return self._behind_text(start, cut, " \t\n") if cut < end and token.kind == "text" else end
 
     def before_loose(self, start: int, end: int) -> int:
         """The end before a lone `*` after a space, which would open emphasis once a marker follows it."""
@@ -268,16 +279,16 @@ class _Run:
 
 def _sentences(draft: str, block: Block, markers: Sequence[Span], last: int) -> Iterator[Claim]:
     """The claims of a block. `last`: where the text of the whole draft ends."""
-    begun = False
+    begun, before = False, _before(draft, block)
     for run in _runs(draft, block, markers):
         if not any(token.kind == "text" for token in run.tokens):
             continue
         kind: str = block.kind
         if kind == "paragraph" and run.heads(last):
             kind = "heading"
-        elif kind == "heading" and "#" not in _before(draft, block) and not is_title(run.text):
+        elif kind == "heading" and "#" not in before and not is_title(run.text):
             kind = "paragraph"  # underlined, but a statement
-        level = _level(draft, block, kind)
+        level = _level(before, block, kind)
         for sentence in _unbroken(run):
             for start, end in run.divided(*sentence):
                 opens = kind == "heading" or (kind == "item" and not begun)
@@ -288,21 +299,24 @@ def _sentences(draft: str, block: Block, markers: Sequence[Span], last: int) -> 
 
 
 def _before(draft: str, block: Block) -> str:
-    """What stands before a block on its line: marks, and the space that indents it."""
+    """What stands before a block on its line, behind thoughts: marks, and the space that indents it."""
     start = block.lines[0][0]
-    return draft[draft.rfind("\n", 0, start) + 1 : start]
+    return _THOUGHTS_END.sub("", draft[draft.rfind("\n", 0, start) + 1 : start])
 
 
-def _level(draft: str, block: Block, kind: str) -> int:
+_THOUGHTS_END = re.compile(r"^.*</think(?:ing)?>[ \t]*", re.I | re.S)
+
+
+def _level(before: str, block: Block, kind: str) -> int:
     """See `Claim`. At one column, a paragraph is above a numbered item, and that above a bullet."""
     if kind != "heading":
-        before = _before(draft, block).expandtabs(4)
+        before = before.expandtabs(4)
         indent = len(before) - len(before.lstrip(" >")) if kind == "item" else len(before)
         rank = 0 if kind != "item" else 1 if before[indent : indent + 1].isdigit() else 2
         return HEADING_LEVELS + 1 + 3 * indent + rank
     if block.kind != "heading":
         return HEADING_LEVELS
-    return _before(draft, block).count("#") or 1
+    return before.count("#") or 1
 
 
 def _unbroken(run: _Run) -> Iterator[Span]:
@@ -325,32 +339,37 @@ class _Row:
         self._draft = draft
         self._block = block
         self._kind = block.kind
-        self._runs: list[_Run] = []
+        self._runs: list[tuple[int, _Run]] = []
         self.cells: dict[int, str] = {}
         for column, cell in zip(block.columns, block.lines, strict=True):
             runs = list(_runs(draft, Block(block.kind, (cell,)), markers))
             text = stated(" ".join(filter(None, (" ".join(run.text.split()) for run in runs))))
-            self._runs += runs
+            self._runs += ((column, run) for run in runs)
             if text:
                 self.cells[column] = text
 
-    def claims(self, headings: Mapping[int, str]) -> Iterator[Claim]:
-        """The claim of the row, read with the headings of the columns.
+    def claims(self, headings: Mapping[int, str], width: int) -> Iterator[Claim]:
+        """The claim of the row, read with the headings of the columns. It ends in the last cell within the
+        `width` of the table, if that is known, where a marker is seen.
 
         Code is a value here (a port, a default): a row says nothing only where all it has is one cell of it.
         """
-        places, says = [], len(self.cells) > 1
-        for run in self._runs:
+        places: list[Span] = []
+        shown: list[Span] = []
+        says = len(self.cells) > 1
+        for column, run in self._runs:
             if run.shape.strip():
                 first, last = len(run.shape) - len(run.shape.lstrip()), len(run.shape.rstrip())
                 start, end, _ = run.place(first, last)
-                places += [(start, end)] if start < end and not run.is_list() else []
+                if start < end and not run.is_list():
+                    places.append((start, end))
+                    shown += places[-1:] if column < width or not width else []
                 says = says or run.says_something(start, end)
         if places and says:
-            start, end = places[0][0], places[-1][1]
+            start, end = places[0][0], (shown or places)[-1][1]
             plain, values = self._plain({} if self._kind == "header" else headings)
-            checkable = len(plain) <= _MAX_UNDIVIDED and is_checkable(plain, self._kind)
-            level = _level(self._draft, self._block, self._kind)
+            checkable = len(plain) <= MAX_UNDIVIDED and is_checkable(plain, self._kind)
+            level = _level(_before(self._draft, self._block), self._block, self._kind)
             text = self._draft[start:end]
             yield Claim(start, end, text, plain, checkable, row=True, values=values, level=level)
 
@@ -421,7 +440,7 @@ def _continues(draft: str, line: Span, following: Span, last: Token, first: Toke
     if first_char.islower():
         return last_char not in ":：。；"
     long = line[1] - line[0] >= _LONG_LINE
-    return long and last_char not in _STOPS and first_char.isascii()
+    return long and last_char not in STOPS + ":：" and first_char.isascii()
 
 
 def _pieces(draft: str, run: Sequence[Token]) -> Iterator[_Piece]:

@@ -19,7 +19,7 @@ from proxy.correction.leaks import has_delimiters
 from proxy.text.markdown import blocks
 from proxy.text.pairs import unpaired
 from proxy.text.scripts import WIDE, language_of
-from proxy.text.sentences import CITATION
+from proxy.text.sentences import CITATION, STOPS
 from proxy.text.words import spoken, words
 from proxy.types import Claim, Draft, Finding
 
@@ -40,7 +40,6 @@ _MOST_READ = 4_000_000
 """Code points that may be read to find out which edits can be made."""
 _FEWEST_TRIALS = 8
 
-_STOPS = ".!?。！？；…"
 _CLOSERS = "\"'”’」』）)】》*_~"
 _BETWEEN_WIDE = re.compile(rf"(?<=[{WIDE}])\s*\n\s*(?=[{WIDE}])")
 _ACTIVE = re.compile(
@@ -279,14 +278,14 @@ def _lead(text: str) -> int:
 def _stopped(line: str, text: str) -> str:
     """The line with the text's own stop, without which the next sentence would run into it."""
     stop = text.rstrip(_CLOSERS)[-1:]
-    return line + stop if stop in _STOPS and line[-1:].isalnum() else line
+    return line + stop if stop in STOPS and line[-1:].isalnum() else line
 
 
 def _paired(line: str, text: str) -> str:
     """The line with the marks that are unpaired in the text: their counterparts stand in other sentences."""
     (openers, closers), (own_openers, own_closers) = unpaired(text), unpaired(line)
     end = "".join(_lacking(closers, own_closers))
-    stop = text[-1:] if text[-1:] in _STOPS and text[:-1].endswith(end) and line.endswith(text[-1:]) else ""
+    stop = text[-1:] if text[-1:] in STOPS and text[:-1].endswith(end) and line.endswith(text[-1:]) else ""
     return "".join([*_lacking(openers, own_openers), line.removesuffix(stop), end, stop])
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Literal
 
 from proxy.text.scripts import UNSPACED
-from proxy.text.sentences import CITATION
+from proxy.text.sentences import CITATION, STOPS
 
 Span = tuple[int, int]
 BlockKind = Literal["paragraph", "heading", "item", "note", "header", "row"]
@@ -27,12 +27,14 @@ class Block:
 
     `lines` are the spans of its lines without container marks (`>`, `-`, `1.`, `#`, for a `note` `[^1]:`) and
     surrounding white space, none empty. Of a `header` or a `row` of a table they are its cells, and `columns`
-    has the number of the column that each stands in, from 0.
+    has the number of the column that each stands in, from 0. `width`: the columns of a header's table; of
+    the cells behind them, renderers show nothing.
     """
 
     kind: BlockKind
     lines: tuple[Span, ...]
     columns: tuple[int, ...] = ()
+    width: int = 0
 
 
 _QUOTE = re.compile(r"[ \t]*>[ \t]?")
@@ -57,13 +59,12 @@ _NUMBERED_LABEL = re.compile(r"\d[ \t]*\]:")
 _REFERENCE = re.compile(rf"(?:(?:{CITATION.pattern})[ \t]*){{1,20}}")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _DISPLAY = re.compile(
-    r"\$\$|\\\[|\\begin\{([a-zA-Z]{1,20}\*?)\}|<!--|<(pre|script|style|svg|math|think|thinking)\b[^<>\n]{0,200}>",
+    r"\$\$|\\\[|\\begin\{([a-zA-Z]{1,20}\*?)\}|<!--|<(pre|script|style|svg|math)\b[^<>\n]{0,200}>",
     re.I,
 )
+_THOUGHT = re.compile(r"[ \t]*<(think|thinking)\b[^<>\n]{0,200}>", re.I)
 _ENVIRONMENT_END = re.compile(r"\\end\{[a-zA-Z]{1,20}\*?\}")
 _CLOSERS = {"$$": "$$", "\\[": "\\]", "<!--": "-->"}
-SENTENCE_ENDS = ".!?…。！？；"
-"""What ends a sentence, and no heading."""
 _PIPE = re.compile(r"\\.|\|")
 _MAX_CONTAINERS = 16
 
@@ -154,6 +155,8 @@ class _Scanner:
             return self._after_fence(fence.group(1), end)
         if self.after_blank and not self.in_list and _INDENTED.match(self.draft, line_start, end):
             return end + 1
+        if thought := _THOUGHT.match(self.draft, start, end):
+            return self._after_thoughts(thought)
         content = self.draft[start:end].lstrip()
         opening = _DISPLAY.match(content)
         if opening is None:
@@ -176,15 +179,29 @@ class _Scanner:
                 break
         return position
 
+    def _after_thoughts(self, opening: re.Match[str]) -> int | None:
+        """Behind a thought, those behind it and white space: the answer may go on in the same line."""
+        behind: int | None = None
+        thought: re.Match[str] | None = opening
+        while thought and (end := self._end(f"</{thought[1]}>", thought.end())) is not None:
+            behind = end
+            thought = _THOUGHT.match(self.draft, behind)
+        while behind is not None and self.draft[behind : behind + 1] in (" ", "\t"):
+            behind += 1
+        return behind
+
     def _after_closer(self, closer: str, start: int, line_end: int) -> int | None:
-        """None where the closer is missing. Missing closers are remembered, to keep the scan linear."""
+        """None where the closer is missing, or text follows it on the line that it opened in."""
+        end = self._end(closer, start)
+        return None if end is not None and end < line_end and self.draft[end:line_end].strip() else end
+
+    def _end(self, closer: str, start: int) -> int | None:
+        """Where the next closer ends. Missing closers are remembered, to keep the scan linear."""
         if closer in self.missing:
             return None
         closing = self._closing(closer, start)
         if closing < 0:
             self.missing.add(closer)
-            return None
-        if closing < line_end and self.draft[closing + len(closer) : line_end].strip():
             return None
         return closing + len(closer)
 
@@ -241,7 +258,7 @@ class _Scanner:
         of a sentence it is the ruler that authors mean."""
         if self.draft[start] not in "=-" or self.kind != "paragraph" or len(self.lines) != 1:
             return False
-        return depth == self.quote_depth and self.draft[self.lines[0][1] - 1] not in SENTENCE_ENDS
+        return depth == self.quote_depth and self.draft[self.lines[0][1] - 1] not in STOPS
 
     def _note_list(self, start: int, marked: bool) -> None:
         """A list goes on through blank lines as long as lines are indented."""
@@ -273,7 +290,8 @@ class _Scanner:
         cells = list(_cells(self.draft, *span))
         kind: BlockKind = "header" if is_header else "row"
         lines, columns = tuple(cell for _, cell in cells), tuple(column for column, _ in cells)
-        return [Block(kind, lines, columns)] if cells else []
+        width = following.strip(" \t\r>").strip("|").count("|") + 1 if is_header else 0
+        return [Block(kind, lines, columns, width)] if cells else []
 
     def _flush(self) -> Iterator[Block]:
         if self.lines:

@@ -69,6 +69,12 @@ STARTERS = frozenset(
 NUMBER_WORDS = frozenset("three four five six seven eight nine ten".split())
 """More such words, but only after a single capital letter (`atop a Saturn V. Four days later`)."""
 
+WIDE_STOPS = "。！？；｡।؟۔"
+"""What ends a sentence in Chinese, Hindi, Arabic and Urdu, without a space behind it too."""
+
+STOPS = f".!?…{WIDE_STOPS}"
+"""What ends a sentence, and no heading."""
+
 Span = tuple[int, int]
 
 CITATION = re.compile(
@@ -84,7 +90,7 @@ Vouch links it: `[(1)](url)`."""
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 _WIDE_END = re.compile(
-    rf"[。！？；｡।؟۔][。！？；｡।؟۔!?…]*|(?<=[{UNSPACED}])…+[。！？!?]*|[!?](?=[{UNSPACED}])|(?<=[{UNSPACED}])\.(?=[{UNSPACED}])"
+    rf"[{WIDE_STOPS}][{WIDE_STOPS}!?…]*|(?<=[{UNSPACED}])…+[。！？!?]*|[!?](?=[{UNSPACED}])|(?<=[{UNSPACED}])\.(?=[{UNSPACED}])"
 )
 _CLOSERS = "”’」』）】》〉〕］)]}"
 _QUOTED_END = re.compile(r"[!?][\"'”’»)\]]+$")
@@ -97,9 +103,7 @@ _ABBREVIATED = re.compile(
     r"|(?<!I )\b(?:[Aa][bm]|[Bb]is|[Dd]e[mnr]|[Ii]m|[Ss]eit|[Vv]om|[Zz]um) \d{1,2}\.$"
 )
 """What ends no sentence in German: `z. B.`, `am 31.` before a month, `im 19.` before a noun."""
-_CITED_STOP = re.compile(
-    rf"[.!?。！？；।؟۔…][\"'”’」』）)*_]{{0,4}}(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}"
-)
+_CITED_STOP = re.compile(rf"[{STOPS}][\"'”’」』）)*_]{{0,4}}(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
 _WINDOW = 4096
 _SAFE_CUT = re.compile(r"\w,?[ \t\n](?=\w)")
 _TRAILING_CITATIONS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")

@@ -225,3 +225,11 @@ def test_real_replies_without_marks_are_left_alone() -> None:
 def test_stripping_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (300_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
     assert len(strip_markers(text)) <= len(text)
+
+
+@pytest.mark.parametrize("sentence", ["यह दिल्ली है।", "یہ لاہور ہے۔", "هل هذا؟", "これは｡", "So be it…"])
+@pytest.mark.parametrize("marker", ["[1]", " [1][2]"])
+def test_markers_behind_the_stops_of_other_scripts_are_removed(sentence: str, marker: str) -> None:
+    assert strip_markers(f"{sentence}{marker} Yes, it is.") == f"{sentence} Yes, it is."
+    before = f"{sentence[:-1]}{marker}{sentence[-1]} Yes."
+    assert sentence[-1] == "…" or strip_markers(before) == f"{sentence} Yes."

@@ -77,6 +77,11 @@ HARD = (
     "A. Foo | bar\n---|---\nIt is. Two | b\nplain. Text",
     "$$\nOne. Two three. Four\nFive. Six",
     "<think>\nOne. Two three. Four\n</think>\nFive is odd. Six is not. Seven",
+    "It is tall\\\nand deep. It is *old*\\\nThree \\\n\nFour is. Five",
+    "| | |\n|---|---|\n| `a` |\n"
+    + "| Paris is. A capital of France | yes |\n" * 6
+    + "| a | b | c |\n\n| a | b | c |\n",
+    "<think>One. Two three. Four</think> Five is odd. Six is not.\n<think>Seven. Eight</think> Nine is. Ten",
     "See [a. b c](http://x.y). Next [1]. Then [2] and [3] more. End [1",
     "```\ncode. Here\n\nnever closed. At all",
     "One is odd.\n\n    code. Here\n\nTwo is even. Three",

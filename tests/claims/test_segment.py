@@ -36,6 +36,8 @@ def claims(draft: str) -> list[str]:
         ("It costs $5. And $10.", ["It costs $5.", "And $10."]),
         ("- one\n- *two.* three\n\n1. four", ["one", "*two.*", "three", "four"]),
         ("| A | B |\n|-|-|\n| c. d | **e** |\n| f |  |", ["A | B", "c. d | **e**", "f"]),
+        ("| A | B |\n|-|-|\n| c | d | e |\n| f |\n\n| g | h | i |", ["A | B", "c | d", "f", "g | h | i"]),
+        ("A | |\n-|-\nc | `d|e`\n| | | f |", ["A", "c | `d", "f"]),
         ("Name: Tom\nAge: 5", ["Name: Tom", "Age: 5"]),
         ("A long line that its author\nwrapped. End", ["A long line that its author\nwrapped.", "End"]),
         ("甲是乙；丙是丁。\n1.戊是己。", ["甲是乙；", "丙是丁。", "戊是己。"]),
@@ -46,6 +48,9 @@ def claims(draft: str) -> list[str]:
         ("$x = 1.$\n\n`code`", []),
         ("Fact [1]. Other. [2][3] Third", ["Fact [1].", "Other. [2][3]", "Third"]),
         ("one<br>two", ["one", "two"]),
+        ("It is tall\\\nand deep. *It* is *old*\\\nSo", ["It is tall", "and deep.", "*It* is *old*", "So"]),
+        ("Three \\", ["Three"]),
+        ("`a\\` is code, and so is `b\\`\nNext", ["`a\\` is code, and so is `b\\`", "Next"]),
     ],
 )  # fmt: skip
 def test_claims_end_where_a_mark_can_stand(draft: str, expected: list[str]) -> None:
@@ -486,6 +491,14 @@ def test_a_long_sentence_is_not_divided_inside_code_or_a_link(solid: str) -> Non
         assert text[claim.end : claim.end + 1] in ("", " ")
 
 
+@pytest.mark.parametrize("word", ["QmFzZTY0+/" * 300, "a,b:c;" * 800, "1,642" * 300, "é" * 5_000])
+def test_a_long_word_is_never_divided(word: str) -> None:
+    text = f"The tower is old, and its key is {word} for now."
+    for found in (segment(text), segment_json(json.dumps([text], ensure_ascii=False))):
+        assert sum(word in claim.text for claim in found) == 1
+        assert not any(claim.checkable and len(claim.plain) > 4_000 for claim in found)
+
+
 def test_what_is_too_long_and_can_not_be_divided_is_not_checked() -> None:
     row = "| a |\n|-|\n| " + "word " * 10_000 + "| b |"
     code = "Call `" + "x" * 10_000 + "` now."
@@ -505,7 +518,7 @@ def test_real_replies_have_claims_to_check() -> None:
     ["[", "[a](", "![", "(", "`", "``a`", "$", "$$ a", "\\[\n", "\\begin{a}\n", "<!--", "<a b ", "*", "_a", "http://(",
      "|\n", "- a\n", "> ", "```\n", "a`b`", "<br>", "“", "。[1]", "a(http://a) ", "If you ",
      "北京", "Passages 1, 2, ", "the passages in ", "文档1、2，", "根据提供的资料", "[1-3, ", '"[1-3, "',
-     "word"],
+     "word", "word,", " (", "x" * 1001 + " "],
 )  # fmt: skip
 def test_segmenting_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (200_000 // len(unit))  # in quadratic time it would not, before pytest's time-out

@@ -190,6 +190,33 @@ def test_thoughts_in_parts_are_no_part_of_the_answer(
     assert content.count(UNKNOWN) == 1
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("gap", [" ", "", "\n\n"])
+def test_a_thought_in_the_text_is_not_checked(url: str, upstream: Upstream, stream: bool, gap: str) -> None:
+    thought = f"<think>{UNKNOWN} {UNKNOWN}</think>{gap}"
+    upstream.enqueue(Reply(f"{thought}{TRUE} {UNKNOWN}"))
+    answer = asked(url, stream=stream)
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks_of(answer)] if stream else []
+    said = deltas or [answer.json()["choices"][0]["message"]]
+    content = "".join(delta.get("content") or "" for delta in said)
+    assert content.startswith(f"{thought}{TRUE}[1] {UNKNOWN} \u26a0\ufe0f")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (f"{TRUE[:-1]}\\\n{UNKNOWN[:-1]}\\\nYes.", f"{TRUE[:-1]}[1]\\\n{UNKNOWN[:-1]} ⚠️\\\nYes."),
+        (
+            f"| Fact | |\n|---|---|\n| {UNKNOWN} | - | {UNKNOWN} |\n",
+            f"| Fact | |\n|---|---|\n| {UNKNOWN} | - ⚠️ | {UNKNOWN} |\n",
+        ),
+    ],
+)
+def test_markers_leave_the_markdown_as_it_was(url: str, upstream: Upstream, written: str, shown: str) -> None:
+    upstream.enqueue(Reply(written))
+    assert asked(url).json()["choices"][0]["message"]["content"].startswith(shown)
+
+
 @pytest.mark.parametrize("kind", ["text", "json_object"])
 def test_thoughts_in_a_whole_reply_are_told_apart_too(url: str, upstream: Upstream, kind: str) -> None:
     said = json.dumps({"fact": TRUE})

@@ -78,6 +78,28 @@ def test_code_latex_rulers_and_definitions_are_no_blocks(draft: str) -> None:
     assert texts(f"before\n\n{draft}") == [("paragraph", ["before"])]
 
 
+@pytest.mark.parametrize(
+    ("draft", "expected"),
+    [
+        ("<think>Hm. Well.</think> Yes. It is.", ["Yes. It is."]),
+        ("<think>Hm.</think><think>Well.</think>\t    Yes.", ["Yes."]),
+        ("<THINKING a='b'>Hm.\n\nWell.</THINKING>Yes.\n<think>Oh.</think> No.", ["Yes.", "No."]),
+        ("<think>Hm.</think> - Yes.", ["Yes."]),
+        ("<think>Hm.</think>", []),
+        ("<think>Hm. Yes.", ["<think>Hm. Yes."]),
+        ("Say <think>Hm.</think> now.", ["Say <think>Hm.</think> now."]),
+        ("<svg>Hm.</svg> Yes.", ["<svg>Hm.</svg> Yes."]),
+    ],
+)
+def test_a_thought_is_in_no_block_wherever_the_answer_goes_on(draft: str, expected: list[str]) -> None:
+    assert [line for _, lines in texts(draft) for line in lines] == expected
+
+
+@pytest.mark.parametrize("unit", ["<think>a</think>", "<think>a</think> b\n", "<think>", "<think>\n"])
+def test_scanning_any_number_of_thoughts_comes_to_an_end(unit: str) -> None:
+    assert len(blocks(unit * (400_000 // len(unit)))) >= 0
+
+
 def test_an_opener_without_its_closer_is_text() -> None:
     assert texts("$$ is money\n\nand \\[ too") == [
         ("paragraph", ["$$ is money"]),
