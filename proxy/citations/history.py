@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from proxy.citations.markers import marks
+from proxy.citations.place import warning_pattern
 from proxy.claims.segment import segment
 from proxy.text.markdown import Span, blocks
 from proxy.text.scripts import language_of
@@ -132,7 +133,7 @@ def _added_spans(text: str, warnings: Sequence[str]) -> list[Span]:
     spans: list[Span] = []
     for warning in warnings:
         remaining = _without(text, spans)
-        if warning and warning in remaining:
+        if warning.strip() and warning.strip() in remaining:
             spans = _with(spans, _warning_spans(remaining, warning))
     remaining = _without(text, spans)
     end = footer_span(remaining)
@@ -148,7 +149,7 @@ def _added_spans(text: str, warnings: Sequence[str]) -> list[Span]:
 
 def _warning_spans(text: str, warning: str) -> list[Span]:
     """The spans of warning markers that stand directly behind a claim or behind its citation markers."""
-    warnings = [(match.start(), match.end()) for match in re.finditer(re.escape(warning), text)]
+    warnings = [(match.start(), match.end()) for match in warning_pattern(warning).finditer(text)]
     unwarned = _without(text, warnings)
     runs = [(run.start, run.end) for run in marks(unwarned)]
     removed = _with(warnings, runs)

@@ -16,6 +16,21 @@ from urllib.parse import quote, urlsplit
 from proxy.claims.segment import segment
 from proxy.types import CitationStyle, Evidence, Finding, Passage
 
+_WIDE = r"[\u3001-\u303f\u3400-\u9fff\uff01-\uffef]"
+_ENDS_WIDE = re.compile(rf"{_WIDE}[”’]?\Z")
+
+
+def behind(text: str, warning: str) -> str:
+    """The warning marker as it stands behind the text: without the space that it begins with, where the text
+    ends in a Chinese character or stop, or it would seem to belong to what follows."""
+    return warning.lstrip() if _ENDS_WIDE.search(text, max(0, len(text) - 2)) else warning
+
+
+def warning_pattern(warning: str) -> re.Pattern[str]:
+    """What matches the warning marker wherever it may stand."""
+    wide, sign = f"(?:(?<={_WIDE})|(?<={_WIDE}[”’]))", re.escape(warning.lstrip())
+    return re.compile(f"{re.escape(warning)}|{wide}{sign}" if sign else re.escape(warning))
+
 
 def strip_warning(text: str, warning: str) -> str:
     """The text without the warning markers right behind its claims; elsewhere they are part of the text.
@@ -23,18 +38,19 @@ def strip_warning(text: str, warning: str) -> str:
     Without a warning marker (empty) the text stays unchanged. Removing the markers that were put behind the
     claims of a text restores it exactly.
     """
-    if not warning or warning not in text:
+    if not warning.strip() or warning.strip() not in text:
         return text
-    pieces = text.split(warning)
+    pattern = warning_pattern(warning)
+    pieces = pattern.split(text)
     ends = {claim.end for claim in segment("".join(pieces))}
-    return "".join(_joined(pieces, warning, ends))
+    return "".join(_joined(pieces, pattern.findall(text), ends))
 
 
-def _joined(pieces: list[str], warning: str, ends: set[int]) -> Iterator[str]:
+def _joined(pieces: list[str], found: list[str], ends: set[int]) -> Iterator[str]:
     position = 0
-    for index, piece in enumerate(pieces):
-        if index and position not in ends:
-            yield warning
+    for piece, marker in zip(pieces, ["", *found], strict=True):
+        if position not in ends:
+            yield marker
         yield piece
         position += len(piece)
 
@@ -145,8 +161,9 @@ def annotate(
             spans[n].append((length, length + len(marker)) if marker else (start, end))
             length += len(marker)
         if warning and finding.verdict.nonfactual:
-            pieces.append(warning)
-            length += len(warning)
+            sign = behind(draft[max(0, claim.end - 2) : claim.end], warning)
+            pieces.append(sign)
+            length += len(sign)
         claims.append(Located(start, end, finding, cited, tuple(own)))
         cuts.append(length)
     pieces.append(draft[position:])

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxy.citations.history import bare
 from proxy.citations.place import Annotated, annotate, strip_warning
 from proxy.claims.segment import segment
-from proxy.types import CitationStyle, Claim, Evidence, Finding, Passage, Verdict
+from proxy.types import WARNING, CitationStyle, Claim, Evidence, Finding, Passage, Verdict
 
 Ends = list[tuple[int, int, list[Passage]]]
 
@@ -195,3 +196,12 @@ def test_a_sign_inside_a_sentence_stays() -> None:
 
 def test_without_a_sign_nothing_is_looked_for() -> None:
     assert strip_warning("Really[?]", "") == "Really[?]"
+
+
+def test_behind_chinese_a_warning_has_no_space_and_goes_again() -> None:
+    draft = "总部位于上海。公司有420人。他说：“这很好。”那座塔高330米。\n\nThe tower is red."
+    ends = [(claim.start, claim.end, []) for claim in segment(draft)]
+    marked = annotate(draft, findings(draft, ends), "brackets", str, warning=WARNING).content
+    assert marked == ("总部位于上海。⚠️公司有420人。⚠️他说：“这很好。”⚠️那座塔高330米。⚠️\n\nThe tower is red. ⚠️")
+    assert bare([marked], [WARNING]) == [draft]
+    assert strip_warning(marked, WARNING) == draft

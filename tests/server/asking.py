@@ -43,7 +43,7 @@ def check_offsets(completion: ChatCompletion, draft: str) -> None:
         bare = bare[:start] + bare[end:]
     ending = notice_span(bare, [WARNING])
     bare = bare[: ending[0]] if ending else bare
-    assert bare.replace(WARNING, "") == draft
+    assert bare.replace(WARNING, "").replace(WARNING.lstrip(), "") == draft
     annotations = completion.choices[0].message.annotations or []
     assert [a.url_citation.url for a in annotations] == [r["url"] for r in references]
     for annotation, reference in zip(annotations, references, strict=True):
