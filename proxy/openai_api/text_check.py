@@ -118,7 +118,7 @@ async def check_text(
     Raises `RequestError` where the options name a checker that is not configured.
     """
     pipeline = Pipeline(model.llm, options.verifier(model, sources), options.pipeline_options("markdown"))
-    attempt = await pipeline.check(Draft(text, {}), Usage(), question)
+    attempt = await pipeline.check(Draft(text, {"message": {"content": text}}), Usage(), question)
     rendering = replace(options.rendering(sources, url_of), notice="none")
     spent = sum((finding.usage for finding in attempt.findings), Usage())
     return CheckedText(choice(Outcome((attempt,), 0), rendering), spent)

@@ -51,6 +51,14 @@ def test_documents_of_the_request_count_beside_the_corpus_or_alone(base_url: str
     assert alone["content"] == f"{TRUE} {LOCK}"
 
 
+def test_json_comes_back_as_it_was_sent(base_url: str) -> None:
+    text = '{"answer": "%s"}' % TRUE
+    checked = post(base_url, "check", text=text)
+    assert checked["content"] == text
+    (claim,) = checked["verification"]["claims"]
+    assert (text[claim["start"] : claim["end"]], claim["verdict"]) == (claim["text"], "supported")
+
+
 def test_a_deadline_that_passes_leaves_a_text_unverified(base_url: str) -> None:
     checked = post(base_url, "check", text=TRUE, vouch={"deadline": 0.000001})
     assert checked["verification"]["status"] == "skipped"
