@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from evaluation.datasets import Label
 from proxy.checkers.nli.batch import TokenPair, batch_of
+from proxy.checkers.nli.checker import Scores, decisive
 from proxy.checkers.nli.linear import use_fast_layers
 from proxy.checkers.nli.model import NLIModel, load_adapted
 from proxy.checkers.nli.reader import ClaimTooLongError, Reader, Window
@@ -171,18 +172,14 @@ def _scored(rows: Sequence[TrainingRow], model: NLIModel, reader: Reader) -> lis
 
 
 def decisive_scores(windows: Sequence[Window], model: NLIModel, reader: Reader) -> tuple[float, float]:
-    """Log-odds of entailment and contradiction's share of the rest, as the checker has them: the best window
-    of each piece of the claim counts, of the pieces the worst, and of its windows the most contradicting."""
+    """Log-odds of entailment and contradiction's share of the rest, as the checker has them."""
     outputs = [
         output
         for batch in _batches([window.tokens for window in windows])
         for output in _outputs(model, reader, batch)
     ]
-    pieces: dict[int, list[tuple[float, float]]] = {}
-    for window, output in zip(windows, outputs, strict=True):
-        pieces.setdefault(window.piece, []).append(output)
-    worst = min(pieces.values(), key=lambda piece: max(odds for odds, _ in piece))
-    return max(odds for odds, _ in worst), max(share for _, share in worst)
+    _, scores = decisive(windows, [Scores(*output) for output in outputs])
+    return scores.log_odds, scores.contradiction
 
 
 def _batches(pairs: Sequence[TokenPair]) -> Iterator[Sequence[TokenPair]]:

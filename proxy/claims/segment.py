@@ -80,7 +80,8 @@ MAX_CLAIM = 1_000
 _MAX_VALUES = 8
 """Values of a row that are checked one by one. A row of more is checked as a whole."""
 MAX_UNDIVIDED = 4_000
-"""Code points up to which what can't be divided is checked: a row of a table, code in a sentence, a long word."""
+"""Code points up to which what can't be divided is checked: a row of a table, code in a sentence, a long
+word."""
 
 
 @dataclass(frozen=True, slots=True)

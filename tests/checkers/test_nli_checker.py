@@ -18,9 +18,10 @@ from transformers import BertModel, BertTokenizerFast, MPNetModel
 from proxy.checkers.nli import NLIChecker, load
 from proxy.checkers.nli.attention import ServedAttention
 from proxy.checkers.nli.batch import SpecialTokens, TokenPair, batch_of
+from proxy.checkers.nli.checker import Scores, decisive
 from proxy.checkers.nli.model import NLIModel, load_adapted, load_base
 from proxy.checkers.nli.packed import PACKED, PackedEmbedding, packed, read_packed
-from proxy.checkers.nli.reader import CLAIM_TOKENS, MOST_PIECES, ClaimTooLongError, Reader
+from proxy.checkers.nli.reader import CLAIM_TOKENS, MOST_PIECES, ClaimTooLongError, Reader, Window
 from proxy.checkers.nli.weights import Loaded
 from proxy.checkers.nli_sizes import packaged
 from proxy.errors import ConfigError
@@ -150,6 +151,31 @@ def test_several_passages_are_read_in_one_window_each_under_its_title(base: Path
     (window,) = Reader(base, 64).read(pair)
     decoded = BertTokenizerFast.from_pretrained(base).decode(window.tokens.evidence)
     assert decoded == "castle. the king is old. river. the queen is tall."
+
+
+def test_a_table_is_also_read_with_the_rows_that_the_claim_names_alone(base: Path) -> None:
+    rows = [
+        "tower | old | tall",
+        "king | old: 1 | tall: 2",
+        "queen | old: 3 | tall: 4",
+        "river | old: 5 | tall: 6",
+    ]
+    evidence = "the bridge is old.\n\n" + "\n".join(rows)
+    whole, named = Reader(base, 96).read(Pair("the queen is old", evidence))
+    assert (whole.place, named.place) == (0, 0)
+    assert {evidence[slice(*span)] for span in whole.sentences} == {"the bridge is old.", *rows}
+    assert {evidence[slice(*span)] for span in named.sentences} == {"the bridge is old.", rows[0], rows[2]}
+    assert len(Reader(base, 96).read(Pair("all of them are old", evidence))) == 1  # it names no row
+
+
+def test_of_two_readings_of_a_place_the_mean_counts() -> None:
+    def window(piece: int, place: int) -> Window:
+        return Window(TokenPair((), ()), (), piece, place)
+
+    windows = [window(0, 0), window(0, 0), window(0, 1), window(1, 0)]
+    scores = [Scores(3, 0.2), Scores(-1, 0.6), Scores(0, 0.9), Scores(2, 0.1)]
+    assert decisive(windows, scores) == (windows[0], Scores(1, 0.9))
+    assert decisive(windows[3:], scores[3:]) == (windows[3], scores[3])
 
 
 def test_an_overlong_sentence_is_cut_and_nothing_is_lost(base: Path) -> None:

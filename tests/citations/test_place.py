@@ -200,7 +200,7 @@ def test_without_a_sign_nothing_is_looked_for() -> None:
 
 def test_behind_chinese_a_warning_has_no_space_and_goes_again() -> None:
     draft = "总部位于上海。公司有420人。他说：“这很好。”那座塔高330米。\n\nThe tower is red."
-    ends = [(claim.start, claim.end, []) for claim in segment(draft)]
+    ends: Ends = [(claim.start, claim.end, []) for claim in segment(draft)]
     marked = annotate(draft, findings(draft, ends), "brackets", str, warning=WARNING).content
     assert marked == ("总部位于上海。⚠️公司有420人。⚠️他说：“这很好。”⚠️那座塔高330米。⚠️\n\nThe tower is red. ⚠️")
     assert bare([marked], [WARNING]) == [draft]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -52,7 +53,7 @@ def test_documents_of_the_request_count_beside_the_corpus_or_alone(base_url: str
 
 
 def test_json_comes_back_as_it_was_sent(base_url: str) -> None:
-    text = '{"answer": "%s"}' % TRUE
+    text = json.dumps({"answer": TRUE})
     checked = post(base_url, "check", text=text)
     assert checked["content"] == text
     (claim,) = checked["verification"]["claims"]

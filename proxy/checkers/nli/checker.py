@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +39,7 @@ _Item = tuple[int, int, TokenPair]
 
 
 @dataclass(frozen=True, slots=True)
-class _Scores:
+class Scores:
     """What the model says of one window: log-odds of entailment, and the share of contradiction in what is
     left."""
 
@@ -46,12 +47,24 @@ class _Scores:
     contradiction: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A window with its scores."""
+def decisive(windows: Sequence[Window], scores: Sequence[Scores]) -> tuple[Window, Scores]:
+    """The window that decides over a pair, its log-odds, and the highest contradiction beside it.
 
-    window: Window
-    scores: _Scores
+    Of several readings of one place the mean counts, of the places the best, of the claim's pieces the worst.
+    """
+    readings: defaultdict[tuple[int, int], list[tuple[Window, Scores]]] = defaultdict(list)
+    for window, own in zip(windows, scores, strict=True):
+        readings[window.piece, window.place].append((window, own))
+    pieces: defaultdict[int, list[tuple[Window, Scores]]] = defaultdict(list)
+    for (piece, _), same in readings.items():
+        odds = statistics.fmean(own.log_odds for _, own in same)
+        pieces[piece].append(
+            (same[0][0], Scores(odds, statistics.fmean(own.contradiction for _, own in same)))
+        )
+    best = {piece: max(places, key=lambda read: read[1].log_odds) for piece, places in pieces.items()}
+    worst = min(best, key=lambda piece: best[piece][1].log_odds)
+    window, own = best[worst]
+    return window, Scores(own.log_odds, max(each.contradiction for _, each in pieces[worst]))
 
 
 class NLIChecker:
@@ -99,7 +112,7 @@ class NLIChecker:
                 for number, window in enumerate(windows)
             ]
             jobs += [(language, batch) for batch in _batches(items, self._tokens, self._at_once)]
-        scored: dict[tuple[int, int], _Scores | None] = {}
+        scored: dict[tuple[int, int], Scores | None] = {}
         answers = await asyncio.gather(
             *(
                 loop.run_in_executor(self._threads, self._scores, language, [pair for *_, pair in batch])
@@ -150,7 +163,7 @@ class NLIChecker:
         what = "the claim has no words to check" if evidence else "there is no evidence"
         return language, Judgement(Verdict.UNSUPPORTED, reason=what)
 
-    def _scores(self, language: Language, pairs: Sequence[TokenPair]) -> list[_Scores | None]:
+    def _scores(self, language: Language, pairs: Sequence[TokenPair]) -> list[Scores | None]:
         """The border: None for pairs that the model fails on."""
         loaded = self._models[language]
         try:
@@ -162,24 +175,19 @@ class NLIChecker:
                 return [None] * len(pairs)
             shares = (logits[:, 1] - logits[:, 2]).sigmoid().tolist()
             odds = (logits[:, 0] - logits[:, 1:].logsumexp(-1)).tolist()
-            return [_Scores(*scores) for scores in zip(odds, shares, strict=True)]
+            return [Scores(*scores) for scores in zip(odds, shares, strict=True)]
         except Exception:
             log.exception("the checker's model for %s failed on %d pairs", language, len(pairs))
             return [None] * len(pairs)
 
     def _judgement(
-        self, pair: Pair, calibration: Calibration, windows: Sequence[tuple[Window, _Scores | None]]
+        self, pair: Pair, calibration: Calibration, windows: Sequence[tuple[Window, Scores | None]]
     ) -> Judgement:
-        """The best window of each piece of the claim counts, and of the pieces the worst."""
-        read = [_Read(window, scores) for window, scores in windows if scores is not None]
-        if len(read) < len(windows):
+        scores = [own for _, own in windows if own is not None]
+        if len(scores) < len(windows):
             return Judgement(Verdict.UNVERIFIED, reason="the checker's model failed")
-        by_piece: dict[int, list[_Read]] = defaultdict(list)
-        for window_read in read:
-            by_piece[window_read.window.piece].append(window_read)
-        best = [max(reads, key=lambda read: read.scores.log_odds) for reads in by_piece.values()]
-        decisive = min(best, key=lambda read: read.scores.log_odds)
-        score = _sigmoid(calibration.scale * decisive.scores.log_odds + calibration.bias)
+        window, own = decisive([window for window, _ in windows], scores)
+        score = _sigmoid(calibration.scale * own.log_odds + calibration.bias)
         least = max(calibration.threshold, calibration.jointly) if pair.others else calibration.threshold
         if score >= least:
             if number := changed_number(pair.claim, _texts(pair)):
@@ -188,12 +196,11 @@ class NLIChecker:
                 return Judgement(
                     Verdict.CONTRADICTED, score, quote, reason, veto="number", missing=_missing(pair)
                 )
-            quote, carrying = _quoted(pair, next(iter(decisive.window.sentences), None))
+            quote, carrying = _quoted(pair, next(iter(window.sentences), None))
             return Judgement(
                 Verdict.SUPPORTED, score, quote, "the evidence entails the claim", carrying=carrying
             )
-        contradicts = max(read.scores.contradiction for read in by_piece[decisive.window.piece])
-        if contradicts * (1 - score) >= calibration.contradiction:
+        if own.contradiction * (1 - score) >= calibration.contradiction:
             verdict, reason = Verdict.CONTRADICTED, "the evidence says otherwise"
         else:
             verdict, reason = Verdict.UNSUPPORTED, "the evidence does not say it"

@@ -33,6 +33,8 @@ _JOINT_TOKENS = 256
 """Tokens of several passages that are read together, at most."""
 _TITLE_TOKENS = 24
 _LEAST_ROOM = 24
+_CELLS = " | "
+"""Between the cells of a row, as the index writes them."""
 _CONSIDERED = 48
 """Sentences of an evidence that a window may be put together from: those nearest to the claim."""
 _REPEATED = 0.35
@@ -50,18 +52,22 @@ class Sentence:
     span: Span
     tokens: tuple[int, ...]
     keys: frozenset[str]
+    row: bool
+    """Whether it is a row of a table, as the index writes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """One input of the model. `sentences` are the spans in `Pair.evidence` that it has, best first.
 
-    `piece` numbers the claim's pieces.
+    `piece` numbers the claim's pieces, `place` the places of the evidence. A place may have two readings:
+    with a whole table, and with those rows of it that the claim names.
     """
 
     tokens: TokenPair
     sentences: tuple[Span, ...]
     piece: int = 0
+    place: int = 0
 
 
 class ClaimTooLongError(ValueError):
@@ -105,9 +111,9 @@ class Reader:
         context = tuple(self._encode(pair.context).ids[-_CONTEXT_TOKENS:]) if pair.context else ()
         evidence = list(self._evidence(pages, keys))
         return [
-            Window(TokenPair(tokens, claim, context), spans, number)
+            Window(TokenPair(tokens, claim, context), spans, number, place)
             for number, claim in enumerate(pieces)
-            for tokens, spans in evidence
+            for place, tokens, spans in evidence
         ]
 
     def _id(self, *names: str) -> int:
@@ -131,30 +137,38 @@ class Reader:
 
     def _evidence(
         self, pages: Sequence[Page], keys: frozenset[str]
-    ) -> Iterator[tuple[tuple[int, ...], tuple[Span, ...]]]:
-        """Windows of evidence as token ids, each with the spans of the first page that it has."""
-        room = self._window_tokens if len(pages) == 1 else min(2 * self._window_tokens, _JOINT_TOKENS)
+    ) -> Iterator[tuple[int, tuple[int, ...], tuple[Span, ...]]]:
+        """Windows of evidence: their place, token ids, and the spans of the first page that they have."""
+        alone = len(pages) == 1
+        room = self._window_tokens if alone else min(2 * self._window_tokens, _JOINT_TOKENS)
         titles = [self._title(page) for page in pages]
         read = [self._page(page.text, room - sum(map(len, titles))) for page in pages]
         sentences = [(number, sentence) for number, page in enumerate(read) for sentence in page]
-        left = list(range(len(sentences)))
         room = max(_LEAST_ROOM, room - sum(map(len, titles)))
-        for _ in range(self._most_windows if len(pages) == 1 else 1):
-            chosen = _cover([sentences[index][1] for index in left], keys, room)
-            if not chosen:
-                return
-            indexes = [left[index] for index in chosen]
+
+        def window(left: Sequence[int]) -> tuple[list[int], tuple[int, ...], tuple[Span, ...]]:
+            """The sentences that were chosen of those that are left, and what is read of them."""
+            chosen = [left[index] for index in _cover([sentences[index][1] for index in left], keys, room)]
             tokens: list[int] = []
             for number, title in enumerate(titles):
                 own = [
-                    sentences[index][1].tokens for index in sorted(indexes) if sentences[index][0] == number
+                    sentences[index][1].tokens for index in sorted(chosen) if sentences[index][0] == number
                 ]
                 tokens += [*title, *(token for sentence in own for token in sentence)] if own else []
-            yield (
-                tuple(tokens),
-                tuple(sentences[index][1].span for index in indexes if sentences[index][0] == 0),
-            )
-            left = [index for index in left if index not in set(indexes)]
+            spans = (sentences[index][1].span for index in chosen if sentences[index][0] == 0)
+            return chosen, tuple(tokens), tuple(spans)
+
+        left = list(range(len(sentences)))
+        for place in range(self._most_windows if alone else 1):
+            chosen, tokens, spans = window(left)
+            if not chosen:
+                return
+            yield place, tokens, spans
+            others = _other_rows([sentence for _, sentence in sentences], keys) if alone and not place else ()
+            if others and not others.isdisjoint(chosen):
+                _, tokens, spans = window([index for index in left if index not in others])
+                yield place, tokens, spans
+            left = [index for index in left if index not in set(chosen)]
             if not any(sentences[index][1].keys & keys for index in left):
                 return
 
@@ -178,7 +192,7 @@ class Reader:
         ids, offsets = encoding.ids, encoding.offsets
         sentences: list[Sentence] = []
         at = 0
-        for start, end in sentence_spans(text):
+        for start, end in _units(text):
             first = at
             while at < len(ids) and offsets[at][0] < end:
                 at += 1
@@ -186,13 +200,37 @@ class Reader:
                 high = min(low + room, at)
                 piece_start = start if low == first else offsets[low][0]
                 piece_end = end if high == at else offsets[high - 1][1]
-                keys = _keys(text[piece_start:piece_end])
-                sentences.append(Sentence((piece_start, piece_end), tuple(ids[low:high]), keys))
+                piece = text[piece_start:piece_end]
+                row = _CELLS in piece
+                sentences.append(Sentence((piece_start, piece_end), tuple(ids[low:high]), _keys(piece), row))
         return tuple(sentences)
+
+
+def _units(text: str) -> Iterator[Span]:
+    """The sentences of a text, and the rows of its tables."""
+    for start, end in sentence_spans(text):
+        if _CELLS not in text[start:end]:
+            yield start, end
+            continue
+        for line in text[start:end].splitlines(keepends=True):
+            if line.strip():
+                yield start, start + len(line.rstrip())
+            start += len(line)
 
 
 def _keys(text: str) -> frozenset[str]:
     return frozenset(key for word in words(text) if word.content for key in word.keys)
+
+
+def _other_rows(sentences: Sequence[Sentence], keys: frozenset[str]) -> frozenset[int]:
+    """Rows of tables that the claim does not name, if it names some: those without a word of it that less
+    than half of the rows have. A table's first row is not among them: it names the columns."""
+    rows = {index for index, sentence in enumerate(sentences) if sentence.row}
+    having = Counter(key for index in rows for key in sentences[index].keys & keys)
+    rare = {key for key, count in having.items() if 2 * count < len(rows)}
+    named = {index for index in rows if not rare.isdisjoint(sentences[index].keys)}
+    first = {index for index in rows if index - 1 not in rows}
+    return frozenset(rows - named - first if named - first else ())
 
 
 def _cover(sentences: Sequence[Sentence], keys: frozenset[str], room: int) -> list[int]:
