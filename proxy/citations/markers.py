@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from proxy.text.inline import Token, tokens
 from proxy.text.markdown import Span, blocks
-from proxy.text.sentences import CITATION, STOPS, WIDE_STOPS
+from proxy.text.sentences import CITATION, SIGNS, STOPS, WIDE_STOPS
 
 _CLOSERS = "\"')]}”’“‘」』）】》〉〕］»«*_~\\ \t"
 _BEFORE_STOP = re.compile(rf"[ \t]?(?:[.!?;:](?!(?:{CITATION.pattern}){{0,20}}[\w=])|[{WIDE_STOPS}：])")
@@ -22,6 +22,12 @@ _OPENERS = " \t(<[“\"'（《【「"
 _EMPHASIS = "*_~"
 _BREAK = "\\"
 _MAX_TAG = 256
+_SIGNED_STOP = re.compile(
+    rf"[{STOPS}][\"'”’」』）)*_]{{0,4}}"
+    rf"(?:{SIGNS}|\[[^\[\]\n]{{1,200}}\]\([^()\s]{{1,200}}\)|<sup>\d{{1,3}}</sup>){{1,20}}$",
+    re.I,
+)
+_MAX_SIGNS = 512
 _NUMBER = re.compile(r"[1-9]\d{0,2}")
 _WORD_BEFORE = re.compile(r"([^\W_]{1,30})$")
 IDENTIFIER = re.compile(r"(?:(?<![\w'’])[a-zA-Z]|\w*_\w*|[a-z]+[A-Z]\w*|[a-zA-Z]+\d+)$", re.A)
@@ -266,7 +272,10 @@ def _removable(run: _Run, removed: Mapping[int, int], known: Known) -> Span | No
 
 
 def _after_stop(text: str, end: int, start: int, removed: Mapping[int, int]) -> bool:
-    """Whether a sentence ends at `end`, skipping closing quotes, emphasis, tags, removed markers."""
+    """Whether a sentence ends at `end`, skipping closing quotes, emphasis, tags, removed markers, the signs
+    behind its stop."""
+    if _SIGNED_STOP.search(text, max(start, end - _MAX_SIGNS), end):
+        return True
     while end > start:
         if end in removed:
             end = removed[end]

@@ -13,7 +13,7 @@ from proxy.claims.material import stated
 from proxy.text.inline import READ, Token, tokens
 from proxy.text.markdown import Block, Span, blocks
 from proxy.text.scripts import CJK
-from proxy.text.sentences import STOPS, sentence_spans
+from proxy.text.sentences import NOTE_SIGN, STOPS, sentence_spans
 from proxy.types import HEADING_LEVELS, Claim
 
 _LONG_LINE = 60
@@ -80,8 +80,7 @@ MAX_CLAIM = 1_000
 _MAX_VALUES = 8
 """Values of a row that are checked one by one. A row of more is checked as a whole."""
 MAX_UNDIVIDED = 4_000
-"""Code points up to which what can't be divided is checked: a row of a table, code in a sentence, a long
-word."""
+"""Code points up to which what can't be divided is checked: a row of a table, code, a long word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +456,20 @@ def _pieces(draft: str, run: Sequence[Token]) -> Iterator[_Piece]:
             text = text.rstrip(" \t")
         if text:
             shape = text if token.kind == "text" and not token.whole else _MASKED.sub("x", text)
+            if _is_note(draft, run, index):
+                shape = NOTE_SIGN * len(text)
             yield _Piece(token.start, text, shape, token.whole or token.kind != "text")
+
+
+def _is_note(draft: str, run: Sequence[Token], index: int) -> bool:
+    """Whether it is the text of a link right behind a stop, or a number that is set high."""
+    token, opening = run[index], run[index - 1] if index else None
+    if token.kind != "text" or opening is None or opening.kind != "open" or opening.end != token.start:
+        return False
+    mark, text = draft[opening.start : opening.end], draft[token.start : token.end]
+    if mark == "[":
+        return token.whole and draft[max(0, opening.start - 1) : opening.start] in tuple(STOPS)
+    return mark.lower() == "<sup>" and len(text) < 4 and text.isdecimal()
 
 
 def _before_cited_stop(draft: str, run: Sequence[Token], index: int) -> bool:

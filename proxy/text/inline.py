@@ -44,7 +44,8 @@ _SPECIAL = re.compile(
     rf"|(?P<link>\[(?P<label>{_TEXT})\]{_TARGET})"
     r"|(?P<autolink><(?:https?|ftp|mailto):[^\s<>]{1,2000}>)"
     rf"|(?P<url>(?:https?://|www\.)[^\s<>\[\]\"“”‘’（）【】「」『』，。；、！？{HAN}]{{1,2000}})"
-    r"|(?P<br><br[ \t]*/?>)"
+    r"|(?P<br><(?:br|/?(?:li|[uo]l|p|div|h[1-6]|t[rdh]|d[tdl]|table|blockquote|summary|details))"
+    r"(?:[ \t][^<>\n]{0,500})?/?>)"
     r"|(?P<comment><!--(?:[^-<]|-(?!->)|<(?!!--)){0,5000}+-->)"
     r"|(?P<tag></?[a-zA-Z][a-zA-Z0-9-]{0,20}(?:[ \t][^<>\n]{0,500})?/?>)"
     r"|(?P<emphasis>\*{1,3}|_{1,3}|~~)",

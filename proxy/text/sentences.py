@@ -15,12 +15,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 from proxy.text.scripts import UNSPACED
 
-SPLITTER = "punkt-en-zh-3"
+SPLITTER = "punkt-en-zh-4"
 """Name and version of this splitter, for the manifest of an index.
 
 Passages end where sentences end, and a passage's id depends on its text: change this with any change to the
@@ -66,6 +67,8 @@ STARTERS = frozenset(
 )
 """Words that, capitalised after a TRAILING abbreviation, start a new sentence."""
 
+_ABBREVIATIONS = LEADING | TRAILING | BEFORE_NUMBER
+
 NUMBER_WORDS = frozenset("three four five six seven eight nine ten".split())
 """More such words, but only after a single capital letter (`atop a Saturn V. Four days later`)."""
 
@@ -89,8 +92,13 @@ CITATION = re.compile(
 Vouch links it: `[(1)](url)`."""
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_UNITS = "kg|km|mm|lbs?|oz|ft|hrs?|yds?|rpm|[mghslt]"
+"""Units that are abbreviations above, or single letters. Not capitals: `in 1990 A. Smith wrote`."""
 _WIDE_END = re.compile(
-    rf"[{WIDE_STOPS}][{WIDE_STOPS}!?…]*|(?<=[{UNSPACED}])…+[。！？!?]*|[!?](?=[{UNSPACED}])|(?<=[{UNSPACED}])\.(?=[{UNSPACED}])"
+    rf"[{WIDE_STOPS}][{WIDE_STOPS}!?…]*|(?<=[{UNSPACED}])…+[。！？!?]*|[!?](?=[{UNSPACED}])"
+    rf"|(?:(?<=[{UNSPACED}])|(?<=[a-zA-Z]{{2}})|(?<=\d{{3}}))\.(?=[{UNSPACED}])"
+    rf"|(?<=\d)[^\S\n]?(?:sq\.? )?(?:{_UNITS})\."
+    rf"(?=[\"'”’)*_]{{0,3}}(?:\s{{1,3}}[\"'“‘(*_]{{0,3}}[A-ZÀ-ÖØ-Þ]|\s?[{UNSPACED}]))"
 )
 _CLOSERS = "”’」』）】》〉〕］)]}"
 _QUOTED_END = re.compile(r"[!?][\"'”’»)\]]+$")
@@ -103,10 +111,21 @@ _ABBREVIATED = re.compile(
     r"|(?<!I )\b(?:[Aa][bm]|[Bb]is|[Dd]e[mnr]|[Ii]m|[Ss]eit|[Vv]om|[Zz]um) \d{1,2}\.$"
 )
 """What ends no sentence in German: `z. B.`, `am 31.` before a month, `im 19.` before a noun."""
-_CITED_STOP = re.compile(rf"[{STOPS}][\"'”’」』）)*_]{{0,4}}(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
+NOTE_SIGN = "†"
+SIGNS = (
+    r"[\u00b9\u00b2\u00b3\u2070\u2074-\u2079*†‡]{1,100}+|\^\d{1,3}"
+    r"|[\U0001f1e6-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200b-\u200f\u2060\ufeff\u00ad]{1,100}+"
+    rf"|\((?!\w{{1,3}}\))[^()\n{WIDE_STOPS}]{{1,200}}\)|\[(?!\w{{1,3}}\])[^\[\]\n{WIDE_STOPS}]{{1,200}}\](?!\()"
+)
+"""What stands right behind a stop and belongs to its sentence: signs of notes, pictures, parentheses, and
+what is not seen."""
+_CITATIONS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
+_MARKS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})|{SIGNS}){{1,20}}")
+_MARKED_STOP = re.compile(rf"([{STOPS}][\"'”’」』）)*_]{{0,4}})({_MARKS.pattern})(?=(\s{{0,3}})(\S?))")
 _WINDOW = 4096
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _SAFE_CUT = re.compile(r"\w,?[ \t\n](?=\w)")
-_TRAILING_CITATIONS = re.compile(rf"(?:[ \t]{{0,2}}(?:{CITATION.pattern})){{1,20}}")
+_LAST_CAPITAL = re.compile(r"[A-Z][a-z]*$")
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘（「*_]{1,20}$")
 _WORD = re.compile(r"\w{1,40}")
 _INITIAL = re.compile(r"[^\W\d_]\.")
@@ -126,11 +145,11 @@ def sentence_spans(text: str) -> tuple[Span, ...]:
 
 
 def _spans(text: str) -> tuple[Span, ...]:
-    masked = _CITED_STOP.sub(_blank_citations, text)
+    masked = _MARKED_STOP.sub(_blank_marks, text)
     spans: list[Span] = []
     for start, end in _wide_pieces(masked):
         spans += _latin_spans(masked, start, end)
-    return tuple(_with_citations(text, spans))
+    return tuple(_with_marks(text, spans))
 
 
 _KEPT_TEXTS, _KEPT_CHARS = 2048, 4_000
@@ -166,8 +185,15 @@ _SEEN_IN_LOWER_CASE = 1 << 5
 _PUNKT = _tokenizer()
 
 
-def _blank_citations(match: re.Match[str]) -> str:
-    return _TRAILING_CITATIONS.sub(lambda marks: " " * len(marks.group()), match.group())
+def _blank_marks(match: re.Match[str]) -> str:
+    """The stop and spaces. Other marks than citations stand there only where a sentence may begin behind."""
+    stop, marks, gap, following = match.groups()
+    cited = _CITATIONS.match(marks)
+    kept = marks[cited.end() :] if cited else marks
+    begins = not following.islower() if gap else following.isupper() or _UNSPACED.match(following)
+    if begins or not following:
+        return stop.rstrip("*").ljust(len(stop) + len(marks))
+    return stop.ljust(len(stop) + len(marks) - len(kept)) + kept
 
 
 def _wide_pieces(text: str) -> Iterator[Span]:
@@ -177,12 +203,22 @@ def _wide_pieces(text: str) -> Iterator[Span]:
         for match in _WIDE_END.finditer(text, start, paragraph_end):
             end = _past_closers(text, start, match.end(), paragraph_end)
             quoted = end > match.end() and (text[end - 1] == "》" or text[end : end + 1] in _GOES_ON)
+            if text[match.start()] == "." and _is_abbreviation(text, start, match.start()):
+                continue
             if match.start() > start and not (quoted and end < paragraph_end):
                 yield start, end
                 start = end
         if start < paragraph_end:
             yield start, paragraph_end
         start = next_paragraph
+
+
+def _is_abbreviation(text: str, start: int, stop: int) -> bool:
+    """Whether the word before a stop, or what it ends with (`ExampleInc.`), is an abbreviation."""
+    match = _LAST_WORD.search(text, max(start, stop - 24), stop)
+    word = match.group() if match else ""
+    last = _LAST_CAPITAL.search(word)
+    return any(each.lower() in _ABBREVIATIONS for each in (word, last.group() if last else ""))
 
 
 def _paragraph_ends(text: str) -> Iterator[Span]:
@@ -279,10 +315,10 @@ def _first_word(text: str, span: Span) -> str:
     return match.group().lower() if match else ""
 
 
-def _with_citations(text: str, spans: list[Span]) -> list[Span]:
-    """The spans, extended over the citation markers after them, which were blanked for Punkt."""
+def _with_marks(text: str, spans: list[Span]) -> list[Span]:
+    """The spans, extended over the marks after them, which were blanked for Punkt."""
     result: list[Span] = []
-    for start, end in spans:
-        match = _TRAILING_CITATIONS.match(text, end)
+    for (start, end), (following, _) in pairwise([*spans, (len(text), 0)]):
+        match = _MARKS.match(text, end, following)
         result.append((start, match.end() if match else end))
     return result

@@ -233,3 +233,10 @@ def test_markers_behind_the_stops_of_other_scripts_are_removed(sentence: str, ma
     assert strip_markers(f"{sentence}{marker} Yes, it is.") == f"{sentence} Yes, it is."
     before = f"{sentence[:-1]}{marker}{sentence[-1]} Yes."
     assert sentence[-1] == "…" or strip_markers(before) == f"{sentence} Yes."
+
+
+@pytest.mark.parametrize(
+    "mark", ["🗼", "¹", "^1", "\u200b", "(see below)", "[see below]", "<sup>1</sup>", "[a](http://b.c/d)"]
+)
+def test_markers_behind_what_belongs_to_a_sentence_are_removed(mark: str) -> None:
+    assert strip_markers(f"It is tall.{mark}[1] The end.{mark}[2]") == f"It is tall.{mark} The end.{mark}"

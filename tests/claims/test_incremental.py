@@ -81,6 +81,9 @@ HARD = (
     "| | |\n|---|---|\n| `a` |\n"
     + "| Paris is. A capital of France | yes |\n" * 6
     + "| a | b | c |\n\n| a | b | c |\n",
+    "It is 330 m. Lakes are 5 kg.🗼 The end.¹ So.<sup>1</sup> So it is.(see it) A [a](http://b.c) is. So",
+    "It is tall.长城很长。(见下文)李白写诗。(2)It is.[a](http://b.c) One.🗼 and two.* Three.^1 Four",
+    "<ul><li>One is.</li><li>Two is it</li></ul><p>Three is. Four</p> Five",
     "<think>One. Two three. Four</think> Five is odd. Six is not.\n<think>Seven. Eight</think> Nine is. Ten",
     "See [a. b c](http://x.y). Next [1]. Then [2] and [3] more. End [1",
     "```\ncode. Here\n\nnever closed. At all",

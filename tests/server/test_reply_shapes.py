@@ -206,6 +206,9 @@ def test_a_thought_in_the_text_is_not_checked(url: str, upstream: Upstream, stre
     ("written", "shown"),
     [
         (f"{TRUE[:-1]}\\\n{UNKNOWN[:-1]}\\\nYes.", f"{TRUE[:-1]}[1]\\\n{UNKNOWN[:-1]} ⚠️\\\nYes."),
+        (f"{UNKNOWN}🗼 {UNKNOWN}¹ {TRUE} A", f"{UNKNOWN}🗼 ⚠️ {UNKNOWN}¹ ⚠️ {TRUE}[1] A"),
+        (f"{UNKNOWN}(see it) It is 5 kg. {TRUE} A", f"{UNKNOWN}(see it) ⚠️ It is 5 kg. ⚠️ {TRUE}[1] A"),
+        (f"<ul><li>{TRUE}</li><li>{UNKNOWN}</li></ul>", f"<ul><li>{TRUE}[1]</li><li>{UNKNOWN} ⚠️</li></ul>"),
         (
             f"| Fact | |\n|---|---|\n| {UNKNOWN} | - | {UNKNOWN} |\n",
             f"| Fact | |\n|---|---|\n| {UNKNOWN} | - ⚠️ | {UNKNOWN} |\n",

@@ -38,6 +38,29 @@ CASES = [
     ["He turned 31.", "March came.", "I am 31.", "March is my month.", "It costs 5 a.", "The rest is free."],
     ["Roe v. Wade and Bivens v. Six Unknown Agents are cases.", "P. J. Brackston and ''H. G. Wells wrote."],
 ]
+BEHIND_UNITS = [
+    [
+        "The tower is 330 m.",
+        "Lake Baikal is 1,642 m.",
+        "It is 5 kg.",
+        "Lions eat.",
+        "It took 5 h.",
+        "Paris won.",
+    ],
+    ["It is 5 mm.", "Lions eat 5 lb.", '"Yes," he says.', "It has 330 sq. km.", "Rivers cross it."],
+    ["In 1990 A. Smith and 5 J. R. Smiths wrote.", "It is 5 m. deep.", "Plan B. Wilson met John F. Kennedy."],
+]
+MARKED = [
+    ("It is tall.{} The lake is.", ["It is tall.{}", "The lake is."]),
+    ("It is tall!”{} “The lake” is.", ["It is tall!”{}", "“The lake” is."]),
+    ("It is tall.{}[1] The lake is.{}[2]", ["It is tall.{}[1]", "The lake is.{}[2]"]),
+    ("长城很长。{}李白是诗人。{}", ["长城很长。{}", "李白是诗人。{}"]),
+    ("Dr.{} Smith left.", ["Dr.{} Smith left."]),
+]
+BEFORE_CHINESE = [
+    ["It is tall.", "长城很长。", "It opened in 1889.", "李白写诗。", "It is 330 m.", "李白写诗。"],
+    ["Apple Inc.是公司。", "ExampleInc.的域名。", "Dr.李来了。", "Node.js是软件。", "1.长城很长。"],
+]
 CHINESE = [
     (
         "北京是首都。它很大！“你好。”他说；走了。",
@@ -70,7 +93,26 @@ def test_other_languages_are_split(expected: list[str]) -> None:
     assert sentences(" ".join(expected)) == expected
 
 
-@pytest.mark.parametrize("expected", CASES)
+@pytest.mark.parametrize("expected", BEFORE_CHINESE)
+def test_an_english_stop_ends_a_sentence_before_chinese(expected: list[str]) -> None:
+    assert sentences("".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "mark", ["🗼", "🎉🎉", "¹", "²³", "^1", "\u200b", "*", "†", "(see below)", "[see below]"]
+)
+@pytest.mark.parametrize(("text", "expected"), MARKED)
+def test_what_is_right_behind_a_stop_belongs_to_its_sentence(
+    text: str, expected: list[str], mark: str
+) -> None:
+    assert sentences(text.replace("{}", mark)) == [each.replace("{}", mark) for each in expected]
+
+
+def test_a_picture_within_a_sentence_does_not_end_it() -> None:
+    assert sentences("So it went on.🗼 and on. Then.¹ so") == ["So it went on.🗼 and on.", "Then.¹ so"]
+
+
+@pytest.mark.parametrize("expected", CASES + BEHIND_UNITS)
 def test_english_is_split(expected: list[str]) -> None:
     assert sentences(" ".join(expected)) == expected
 
@@ -89,7 +131,7 @@ def test_a_blank_line_ends_a_sentence_and_a_line_end_does_not() -> None:
 
 
 @settings(max_examples=120, deadline=None)
-@given(st.text("ab. !?。；”“\"'()[]1\n…Dr", max_size=80) | st.text(max_size=40))
+@given(st.text("ab. !?。；”“\"'()[]1\n…Dr🗼¹^*A长\u200b", max_size=80) | st.text(max_size=40))
 def test_spans_are_ordered_disjoint_stripped_and_cover_all_text(text: str) -> None:
     position = 0
     for start, end in sentence_spans(text):
@@ -133,6 +175,12 @@ def test_two_megabytes_on_one_line_are_split() -> None:
         "…",
         '。"，',
         "？》、",
+        ".🗼",
+        ".(a",
+        ".[a",
+        ".¹ A",
+        "5 m. A",
+        "ab.长",
     ],
 )
 def test_splitting_any_repetition_comes_to_an_end(unit: str) -> None:
