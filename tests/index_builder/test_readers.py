@@ -546,7 +546,7 @@ def test_one_json_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("a.csv", 'ID,Title , TEXT,extra\n1,T,"One, ""two""\nthree",x\n'.encode("utf-8-sig")),
+        ("a.csv", 'ID,Title , TEXT,extra\n1,T,"One, ""two""\nthree",\n'.encode("utf-8-sig")),
         ("a.csv", b'id;title;text\n1;T;"One, ""two""\nthree"\n'),
         ("a.tsv", 'id\ttitle\ttext\n1\tT\t"One, ""two""\nthree"\n'.encode("utf-16")),
     ],
@@ -625,6 +625,39 @@ def test_a_table_without_a_text_column_is_read_as_other_tables_are(tmp_path: Pat
     assert (short.id, short.title) == ("7", "Is it refunded?")
     assert short.text == "7 | question: Is it refunded? | answer: No, never."
     assert long.title == "faq"
+
+
+def test_columns_beside_the_text_stand_above_it(tmp_path: Path) -> None:
+    rows = "Product,Text,Price,Id,Warranty\nPump P1,Moves up to 40 l.,EUR 310,7,24 months\nP2,Small.,,8,\n"
+    first, second = read(save(tmp_path / "a.csv", rows))
+    text = "Product: Pump P1 | Price: EUR 310 | Warranty: 24 months\n\nMoves up to 40 l."
+    assert first == Document("7", "a", text, sections=((0, "a.csv, row 2"),))
+    assert isinstance(second, Document)
+    assert second.text == "Product: P2\n\nSmall."
+    unnamed = read_one(save(tmp_path / "b.csv", ",Text,Note,note\nPump,Moves.,a,b\n"))
+    assert unnamed.text == "Pump | Note: a | note: b\n\nMoves."
+
+
+def test_short_values_of_an_object_stand_above_its_text_and_others_do_not(tmp_path: Path) -> None:
+    row = {
+        "question": "How long\nis it?",
+        "text": "It is 24 months.",
+        "Product": "P1",
+        "price": 310,
+        "new": True,
+    }
+    left_out = {
+        "embedding": [0.1, 0.2],
+        "metadata": {"source": "x"},
+        "html": "x" * 500,
+        "missing": None,
+        "empty": " ",
+        "nan": float("nan"),
+        "_score": 1,
+    }
+    expected = "question: How long is it? | Product: P1 | price: 310 | new: true\n\nIt is 24 months."
+    for name, data in (("a.jsonl", row | left_out), ("a.json", [row | left_out])):
+        assert read_one(save(tmp_path / name, json.dumps(data))).text == expected
 
 
 @pytest.mark.parametrize(
