@@ -57,7 +57,7 @@ def read_json(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
     """One document per object of a list, or the one object that the file holds."""
     parsed = _parsed(decode(read_bytes(path)))
     if not isinstance(parsed, list):
-        yield row_document(parsed, id_, path.stem)
+        yield row_document(parsed, id_, path.stem, needs_text=True)  # it may be the settings of a program
         return
     for number, row in enumerate(parsed, start=1):
         try:
@@ -77,17 +77,36 @@ def read_tsv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
     return _read_table(path, id_, "\t")
 
 
-def row_document(row: object, id_: str, title: str, place: str = "") -> Document:
+def row_document(row: object, id_: str, title: str, place: str = "", *, needs_text: bool = False) -> Document:
     """The document of one row, whose keys count in any case; `id_` and `title` stand in for missing ones, and
     the `place` in the file for a missing section. Behind an id of the row's own that place names the file.
-    Short values of other keys stand above the text, as `key: value`.
+    Short values of other keys stand above the text, as `key: value`. Unless it `needs_text`, a row of plain
+    values without the key is read as a row of a table without such a column is.
 
     Raises:
         SourceError: the row is not an object, it has no text, or one of the fields is of another type.
     """
     if not isinstance(row, Mapping):
         raise SourceError(f"not an object but {type(row).__name__}")
-    return _document([(str(key).strip(), value) for key, value in row.items()], id_, title, place)
+    cells = [(str(key).strip(), value) for key, value in row.items()]
+    if not needs_text and all(name.lower() != "text" for name, _ in cells):
+        cells = _plain_as_text(cells)
+    return _document(cells, id_, title, place)
+
+
+def _plain_as_text(cells: Sequence[tuple[str, object]]) -> list[tuple[str, object]]:
+    """The fields of an object without a text, out of its values.
+
+    Raises:
+        SourceError: there are no values of its own, or one holds others: its text may be in there.
+    """
+    held = next((name for name, value in cells if value and isinstance(value, list | dict)), None)
+    if held is not None:
+        raise SourceError(f"`text` is missing, and `{held[:_SHORT]}` is neither text nor a number")
+    plain = [(name, _shown(value)) for name, value in cells if name[:1] != "_"]
+    if not any(shown for name, shown in plain if name.lower() not in _FIELDS):
+        raise SourceError("`text` is missing or empty")
+    return _all_as_text(plain)
 
 
 def _document(cells: Sequence[tuple[str, object]], id_: str, title: str, place: str) -> Document:

@@ -537,6 +537,20 @@ def test_a_json_list(tmp_path: Path) -> None:
     assert broken == BrokenDocument(f"{tmp_path}/a.json#2", "not an object but int")
 
 
+def test_objects_without_a_text_are_read_as_rows_of_a_table(tmp_path: Path) -> None:
+    table = read_one(save(tmp_path / "faq.csv", "id,question,answer\n7,Is it refunded?,No.\n"))
+    row = {"id": 7, "question": "Is it refunded?", "answer": "No.", "_score": 1, "note": None, "tags": []}
+    listed = read_one(save(tmp_path / "faq.json", json.dumps([row])))
+    line = read_one(save(tmp_path / "faq.jsonl", json.dumps(row)))
+    for document in (listed, line):
+        assert (document.id, document.title, document.text) == (table.id, table.title, table.text)
+    nested = json.dumps([{"title": "Tin", "paragraphs": ["Tin is a metal."]}])
+    expected = "`text` is missing, and `paragraphs` is neither text nor a number"
+    assert reason(save(tmp_path / "a.json", nested)) == expected
+    assert reason(save(tmp_path / "b.json", '[{"id": 1, "title": "Tin"}]')) == "`text` is missing or empty"
+    assert reason(save(tmp_path / "package.json", '{"name": "x"}')) == "`text` is missing or empty"
+
+
 def test_one_json_object(tmp_path: Path) -> None:
     assert read_one(save(tmp_path / "a.json", '{"Title": "T", "text": "One."}')) == Document(
         "a.json", "T", "One."
