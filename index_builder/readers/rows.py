@@ -24,6 +24,7 @@ _SHORT = 80
 _LONGEST_FACT = 500
 """Characters of a cell or value, with its name, that is read beside a text. Longer ones are the text again,
 HTML or encoded data."""
+_NAMED_DELIMITER = re.compile(r"(?i:\"?sep=([,;\t|])\"?)[,;]*\s*")
 _FIELDS = frozenset({"id", "title", "text", "url", "section"})
 
 
@@ -67,8 +68,8 @@ def read_json(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
 
 
 def read_csv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
-    """One document a row, separated by what the header holds most of: commas, semicolons or tabs. A row with
-    more cells than headings is broken."""
+    """One document a row, separated by what the header holds most of: commas, semicolons or tabs, or by what
+    Excel's line `sep=;` above it names. A row with more cells than headings is broken."""
     return _read_table(path, id_, "")
 
 
@@ -159,9 +160,14 @@ def _skip_rest(file: BinaryIO, line: bytes) -> None:
 def _read_table(path: Path, id_: str, delimiter: str) -> Iterator[Document | BrokenDocument]:
     encoding = encoding_of_file(path)
     with path.open(encoding=encoding, errors="replace", newline="") as file:
+        above = 0
         if not delimiter:
-            delimiter = max(",;\t", key=file.readline(MAX_BYTES).count)
-            file.seek(0)
+            first = file.readline(MAX_BYTES)
+            if named := _NAMED_DELIMITER.fullmatch(first):
+                delimiter, above = named[1], 1
+            else:
+                delimiter = max(",;\t", key=first.count)
+                file.seek(0)
         rows = _separated(file, _FORMATS[delimiter])
         columns = _columns(rows)
         for number, (line, row) in enumerate(rows, start=2):  # the header is row 1, as in a spreadsheet
@@ -169,9 +175,9 @@ def _read_table(path: Path, id_: str, delimiter: str) -> Iterator[Document | Bro
                 continue
             try:
                 cells = _cells(columns, row, _FORMATS[delimiter])
-                yield _document(cells, f"{id_}#{line}", path.stem, f"row {number}")
+                yield _document(cells, f"{id_}#{line + above}", path.stem, f"row {number}")
             except SourceError as error:
-                yield BrokenDocument(f"{path}:{line}", error.message)
+                yield BrokenDocument(f"{path}:{line + above}", error.message)
 
 
 def _columns(rows: Iterator[tuple[int, list[str] | None]]) -> list[str]:
@@ -258,10 +264,11 @@ class _Format:
         self.name = name
         self.bare_quotes = bare_quotes
         self._delimiter = delimiter
-        within = rf'(?:[^"{delimiter}]|"")*+' if bare_quotes else r'(?:[^"]|"")*+'
+        sign = re.escape(delimiter)
+        within = rf'(?:[^"{sign}]|"")*+' if bare_quotes else r'(?:[^"]|"")*+'
         in_line = r'(?:[^"\r\n]|"")*+'
         self._within = re.compile(within)
-        self._cell = re.compile(rf'(?:"({within}|{in_line})"|([^{delimiter}\r\n]*))({delimiter}|\r?\n|\r|\Z)')
+        self._cell = re.compile(rf'(?:"({within}|{in_line})"|([^{sign}\r\n]*))({sign}|\r?\n|\r|\Z)')
 
     def cells(self, text: str) -> tuple[list[str], int]:
         """The cells of a row, and where one begins with a quotation mark that a later line may close. There
@@ -305,6 +312,7 @@ _FORMATS = {
     ",": _Format(",", "commas"),
     ";": _Format(";", "semicolons"),
     "\t": _Format("\t", "tabs", bare_quotes=True),
+    "|": _Format("|", "vertical bars"),
 }
 
 

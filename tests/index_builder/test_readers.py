@@ -674,6 +674,17 @@ def test_short_values_of_an_object_stand_above_its_text_and_others_do_not(tmp_pa
         assert read_one(save(tmp_path / name, json.dumps(data))).text == expected
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n', "\ufeffSEP=;\r\n", "sep=|\n"])
+def test_a_line_for_excel_names_the_delimiter_and_is_no_header(tmp_path: Path, line: str) -> None:
+    delimiter = "|" if "|" in line else ";"
+    table = 'Model;"Price, net, in EUR";Note\nHR-10;31,500;"new; blue"\n1;2;3;4\n'.replace(";", delimiter)
+    document, broken = read(save(tmp_path / "a.csv", line + table))
+    text = f"HR-10 | Price, net, in EUR: 31,500 | Note: new{delimiter} blue"
+    assert document == Document("a.csv#3", "HR-10", text, sections=((0, "row 2"),))
+    assert isinstance(broken, BrokenDocument)
+    assert broken.source == f"{tmp_path}/a.csv:4"
+
+
 @pytest.mark.parametrize(
     "header", ["name", "This is no header but a row of prose, which goes on and on" + " and on" * 9]
 )
