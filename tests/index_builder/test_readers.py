@@ -314,6 +314,8 @@ def test_a_heading_above_a_section_and_one_that_is_the_title_do_not(tmp_path: Pa
     html = "<title>Tin</title><h1>Tin</h1><h2>Uses</h2><h3>Solder</h3><p>Text."
     assert read_one(save(tmp_path / "a.html", html)).text == "Text."
     assert reason(save(tmp_path / "b.html", "<title>Tin</title><h1>Tin</h1>")) == "holds no text"
+    assert reason(save(tmp_path / "b.md", "# Tin\n")) == "holds no text"
+    assert read_one(save(tmp_path / "c.md", "## Tin\n")).text == "Tin"
 
 
 NESTED = [(1, "Holidays", "Yes."), (2, "Germany", "Many."), (3, "Bavaria", "More."), (2, "France", "Few.")]
