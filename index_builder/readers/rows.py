@@ -1,7 +1,7 @@
 """Rows of `id`, `title`, `text`, `url`, `section`, all but `text` optional: JSON objects and tables.
 
-One JSON object a line (.jsonl, .ndjson), a list of them (.json), or a table with a header (.csv, .tsv). A
-table without a column `text` is read as tables of other formats are.
+One JSON object a line (.jsonl, .ndjson), a list of them (.json), or a table with a header (.csv, .tsv). What
+else a row holds stands above its text. A table without a column `text` is read as those of other formats are.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -21,6 +21,11 @@ from proxy.errors import SourceError
 _BLOCK = 1 << 20
 _SHORT = 80
 """Characters of a heading, and of a first column that is the title of its rows."""
+_LONGEST_FACT = 500
+"""Characters of a cell or value, with its name, that is read beside a text. Longer ones are the text again,
+HTML or encoded data."""
+_NAMED_DELIMITER = re.compile(r"(?i:\"?sep=([,;\t|])\"?)[,;]*\s*")
+_FIELDS = frozenset({"id", "title", "text", "url", "section"})
 
 
 def read_jsonl(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
@@ -53,7 +58,7 @@ def read_json(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
     """One document per object of a list, or the one object that the file holds."""
     parsed = _parsed(decode(read_bytes(path)))
     if not isinstance(parsed, list):
-        yield row_document(parsed, id_, path.stem)
+        yield row_document(parsed, id_, path.stem, needs_text=True)  # it may be the settings of a program
         return
     for number, row in enumerate(parsed, start=1):
         try:
@@ -63,8 +68,8 @@ def read_json(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
 
 
 def read_csv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
-    """One document a row, separated by what the header holds most of: commas, semicolons or tabs. A row with
-    more cells than headings is broken."""
+    """One document a row, separated by what the header holds most of: commas, semicolons or tabs, or by what
+    Excel's line `sep=;` above it names. A row with more cells than headings is broken."""
     return _read_table(path, id_, "")
 
 
@@ -73,16 +78,40 @@ def read_tsv(path: Path, id_: str) -> Iterator[Document | BrokenDocument]:
     return _read_table(path, id_, "\t")
 
 
-def row_document(row: object, id_: str, title: str, place: str = "") -> Document:
+def row_document(row: object, id_: str, title: str, place: str = "", *, needs_text: bool = False) -> Document:
     """The document of one row, whose keys count in any case; `id_` and `title` stand in for missing ones, and
     the `place` in the file for a missing section. Behind an id of the row's own that place names the file.
+    Short values of other keys stand above the text, as `key: value`. Unless it `needs_text`, a row of plain
+    values without the key is read as a row of a table without such a column is.
 
     Raises:
         SourceError: the row is not an object, it has no text, or one of the fields is of another type.
     """
     if not isinstance(row, Mapping):
         raise SourceError(f"not an object but {type(row).__name__}")
-    fields = {str(key).strip().lower(): value for key, value in row.items()}
+    cells = [(str(key).strip(), value) for key, value in row.items()]
+    if not needs_text and all(name.lower() != "text" for name, _ in cells):
+        cells = _plain_as_text(cells)
+    return _document(cells, id_, title, place)
+
+
+def _plain_as_text(cells: Sequence[tuple[str, object]]) -> list[tuple[str, object]]:
+    """The fields of an object without a text, out of its values.
+
+    Raises:
+        SourceError: there are no values of its own, or one holds others: its text may be in there.
+    """
+    held = next((name for name, value in cells if value and isinstance(value, list | dict)), None)
+    if held is not None:
+        raise SourceError(f"`text` is missing, and `{held[:_SHORT]}` is neither text nor a number")
+    plain = [(name, _shown(value)) for name, value in cells if name[:1] != "_"]
+    if not any(shown for name, shown in plain if name.lower() not in _FIELDS):
+        raise SourceError("`text` is missing or empty")
+    return _all_as_text(plain)
+
+
+def _document(cells: Sequence[tuple[str, object]], id_: str, title: str, place: str) -> Document:
+    fields = {name.lower(): value for name, value in cells}
     text = fields.get("text")
     if not isinstance(text, str) or not text.strip():
         raise SourceError("`text` is missing or empty")
@@ -92,10 +121,24 @@ def row_document(row: object, id_: str, title: str, place: str = "") -> Document
     return Document(
         id=own_id or id_,
         title=_plain(fields, "title") or title,
-        text=text,
+        text="\n\n".join(filter(None, (_facts(cells), text))),
         url=_plain(fields, "url"),
         sections=((0, section),) if section else (),
     )
+
+
+def _facts(cells: Sequence[tuple[str, object]]) -> str:
+    """What a row says beside its text, in one line: `product: Pump P1 | price: EUR 310`."""
+    others = [(name, _shown(value)) for name, value in cells if name.lower() not in _FIELDS]
+    named = [(f"{name}: {shown}" if name else shown) for name, shown in others if shown and name[:1] != "_"]
+    return " | ".join(" ".join(fact.split()) for fact in named if len(fact) <= _LONGEST_FACT)
+
+
+def _shown(value: object) -> str:
+    """A text, a number (other than NaN) or a truth value; "" for what else JSON has."""
+    if isinstance(value, bool):
+        return json.dumps(value)
+    return str(value).strip() if isinstance(value, str | int | float) and value == value else ""
 
 
 def _parsed(text: str | bytes) -> Any:
@@ -117,19 +160,24 @@ def _skip_rest(file: BinaryIO, line: bytes) -> None:
 def _read_table(path: Path, id_: str, delimiter: str) -> Iterator[Document | BrokenDocument]:
     encoding = encoding_of_file(path)
     with path.open(encoding=encoding, errors="replace", newline="") as file:
+        above = 0
         if not delimiter:
-            delimiter = max(",;\t", key=file.readline(MAX_BYTES).count)
-            file.seek(0)
+            first = file.readline(MAX_BYTES)
+            if named := _NAMED_DELIMITER.fullmatch(first):
+                delimiter, above = named[1], 1
+            else:
+                delimiter = max(",;\t", key=first.count)
+                file.seek(0)
         rows = _separated(file, _FORMATS[delimiter])
         columns = _columns(rows)
         for number, (line, row) in enumerate(rows, start=2):  # the header is row 1, as in a spreadsheet
             if row is not None and not any(row):
                 continue
             try:
-                fields = _fields(columns, row, _FORMATS[delimiter])
-                yield row_document(fields, f"{id_}#{line}", path.stem, f"row {number}")
+                cells = _cells(columns, row, _FORMATS[delimiter])
+                yield _document(cells, f"{id_}#{line + above}", path.stem, f"row {number}")
             except SourceError as error:
-                yield BrokenDocument(f"{path}:{line}", error.message)
+                yield BrokenDocument(f"{path}:{line + above}", error.message)
 
 
 def _columns(rows: Iterator[tuple[int, list[str] | None]]) -> list[str]:
@@ -143,8 +191,9 @@ def _columns(rows: Iterator[tuple[int, list[str] | None]]) -> list[str]:
     return columns
 
 
-def _fields(columns: list[str], row: list[str] | None, form: _Format) -> dict[str, str]:
-    """The fields of a row. Where no column is the text, all columns are, as in tables of other formats.
+def _cells(columns: list[str], row: list[str] | None, form: _Format) -> list[tuple[str, object]]:
+    """The cells of a row with the names of their columns. Where no column is the text, all columns are, as in
+    tables of other formats.
 
     Raises:
         SourceError: the row has more cells than columns, or is None.
@@ -156,13 +205,17 @@ def _fields(columns: list[str], row: list[str] | None, form: _Format) -> dict[st
         raise SourceError(
             f"{count} cells under {len(columns)} headings; put quotation marks around a text with {form.name}"
         )
-    fields = dict(zip(map(str.lower, columns), row, strict=False))
-    if "text" not in fields:
-        fields["text"] = row_line([cell.strip() for cell in row], columns)
-        named = (cell for column, cell in zip(columns, row, strict=False) if column.lower() != "id")
-        name = next(named, "")
-        fields.setdefault("title", name if len(name) <= _SHORT else "")
-    return fields
+    cells = list(zip(columns, row, strict=False))
+    has_text = any(name.lower() == "text" for name, _ in cells)
+    return list(cells) if has_text else _all_as_text([(name, cell.strip()) for name, cell in cells])
+
+
+def _all_as_text(cells: Sequence[tuple[str, str]]) -> list[tuple[str, object]]:
+    """The fields of a row that has no cell for the text. Its title is the first cell but the id, if short."""
+    line = row_line([cell for _, cell in cells], [name for name, _ in cells])
+    name = next((cell for column, cell in cells if column.lower() != "id"), "")
+    title = ("title", name if len(name) <= _SHORT else "")
+    return [title, *((name, cell) for name, cell in cells if name.lower() in _FIELDS), ("text", line)]
 
 
 def _separated(file: TextIO, form: _Format) -> Iterator[tuple[int, list[str] | None]]:
@@ -211,10 +264,11 @@ class _Format:
         self.name = name
         self.bare_quotes = bare_quotes
         self._delimiter = delimiter
-        within = rf'(?:[^"{delimiter}]|"")*+' if bare_quotes else r'(?:[^"]|"")*+'
+        sign = re.escape(delimiter)
+        within = rf'(?:[^"{sign}]|"")*+' if bare_quotes else r'(?:[^"]|"")*+'
         in_line = r'(?:[^"\r\n]|"")*+'
         self._within = re.compile(within)
-        self._cell = re.compile(rf'(?:"({within}|{in_line})"|([^{delimiter}\r\n]*))({delimiter}|\r?\n|\r|\Z)')
+        self._cell = re.compile(rf'(?:"({within}|{in_line})"|([^{sign}\r\n]*))({sign}|\r?\n|\r|\Z)')
 
     def cells(self, text: str) -> tuple[list[str], int]:
         """The cells of a row, and where one begins with a quotation mark that a later line may close. There
@@ -258,6 +312,7 @@ _FORMATS = {
     ",": _Format(",", "commas"),
     ";": _Format(";", "semicolons"),
     "\t": _Format("\t", "tabs", bare_quotes=True),
+    "|": _Format("|", "vertical bars"),
 }
 
 

@@ -151,8 +151,10 @@ def _rows(path: Path) -> Iterator[Document]:
 
 
 def _row(row: object, id_: str) -> Document:
-    document = row_document(row, id_, title="")  # the file's name says nothing of one of its rows
     number = row.get("number") if isinstance(row, Mapping) else None
+    if isinstance(row, Mapping):
+        row = {key: value for key, value in row.items() if key != "number"}
+    document = row_document(row, id_, title="")  # the file's name says nothing of one of its rows
     if number is None:
         return document
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:

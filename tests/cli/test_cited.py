@@ -59,6 +59,7 @@ def test_rows_have_the_numbers_that_they_give_and_json_is_as_on_the_wire(tmp_pat
     rows = [{"number": 5, "text": TALL}, {"number": 2, "text": DESIGN}]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
+    assert {each.text for each in read_documents([str(tmp_path / "rows.jsonl")])} == {TALL, DESIGN}
     answer = "The Eiffel Tower is 330 metres tall.[5]"
     done = vouch("check", answer, "--cited", "--documents", "rows.jsonl", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr

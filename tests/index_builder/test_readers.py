@@ -314,6 +314,8 @@ def test_a_heading_above_a_section_and_one_that_is_the_title_do_not(tmp_path: Pa
     html = "<title>Tin</title><h1>Tin</h1><h2>Uses</h2><h3>Solder</h3><p>Text."
     assert read_one(save(tmp_path / "a.html", html)).text == "Text."
     assert reason(save(tmp_path / "b.html", "<title>Tin</title><h1>Tin</h1>")) == "holds no text"
+    assert reason(save(tmp_path / "b.md", "# Tin\n")) == "holds no text"
+    assert read_one(save(tmp_path / "c.md", "## Tin\n")).text == "Tin"
 
 
 NESTED = [(1, "Holidays", "Yes."), (2, "Germany", "Many."), (3, "Bavaria", "More."), (2, "France", "Few.")]
@@ -537,6 +539,20 @@ def test_a_json_list(tmp_path: Path) -> None:
     assert broken == BrokenDocument(f"{tmp_path}/a.json#2", "not an object but int")
 
 
+def test_objects_without_a_text_are_read_as_rows_of_a_table(tmp_path: Path) -> None:
+    table = read_one(save(tmp_path / "faq.csv", "id,question,answer\n7,Is it refunded?,No.\n"))
+    row = {"id": 7, "question": "Is it refunded?", "answer": "No.", "_score": 1, "note": None, "tags": []}
+    listed = read_one(save(tmp_path / "faq.json", json.dumps([row])))
+    line = read_one(save(tmp_path / "faq.jsonl", json.dumps(row)))
+    for document in (listed, line):
+        assert (document.id, document.title, document.text) == (table.id, table.title, table.text)
+    nested = json.dumps([{"title": "Tin", "paragraphs": ["Tin is a metal."]}])
+    expected = "`text` is missing, and `paragraphs` is neither text nor a number"
+    assert reason(save(tmp_path / "a.json", nested)) == expected
+    assert reason(save(tmp_path / "b.json", '[{"id": 1, "title": "Tin"}]')) == "`text` is missing or empty"
+    assert reason(save(tmp_path / "package.json", '{"name": "x"}')) == "`text` is missing or empty"
+
+
 def test_one_json_object(tmp_path: Path) -> None:
     assert read_one(save(tmp_path / "a.json", '{"Title": "T", "text": "One."}')) == Document(
         "a.json", "T", "One."
@@ -546,7 +562,7 @@ def test_one_json_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("a.csv", 'ID,Title , TEXT,extra\n1,T,"One, ""two""\nthree",x\n'.encode("utf-8-sig")),
+        ("a.csv", 'ID,Title , TEXT,extra\n1,T,"One, ""two""\nthree",\n'.encode("utf-8-sig")),
         ("a.csv", b'id;title;text\n1;T;"One, ""two""\nthree"\n'),
         ("a.tsv", 'id\ttitle\ttext\n1\tT\t"One, ""two""\nthree"\n'.encode("utf-16")),
     ],
@@ -625,6 +641,50 @@ def test_a_table_without_a_text_column_is_read_as_other_tables_are(tmp_path: Pat
     assert (short.id, short.title) == ("7", "Is it refunded?")
     assert short.text == "7 | question: Is it refunded? | answer: No, never."
     assert long.title == "faq"
+
+
+def test_columns_beside_the_text_stand_above_it(tmp_path: Path) -> None:
+    rows = "Product,Text,Price,Id,Warranty\nPump P1,Moves up to 40 l.,EUR 310,7,24 months\nP2,Small.,,8,\n"
+    first, second = read(save(tmp_path / "a.csv", rows))
+    text = "Product: Pump P1 | Price: EUR 310 | Warranty: 24 months\n\nMoves up to 40 l."
+    assert first == Document("7", "a", text, sections=((0, "a.csv, row 2"),))
+    assert isinstance(second, Document)
+    assert second.text == "Product: P2\n\nSmall."
+    unnamed = read_one(save(tmp_path / "b.csv", ",Text,Note,note\nPump,Moves.,a,b\n"))
+    assert unnamed.text == "Pump | Note: a | note: b\n\nMoves."
+
+
+def test_short_values_of_an_object_stand_above_its_text_and_others_do_not(tmp_path: Path) -> None:
+    row = {
+        "question": "How long\nis it?",
+        "text": "It is 24 months.",
+        "Product": "P1",
+        "price": 310,
+        "new": True,
+    }
+    left_out = {
+        "embedding": [0.1, 0.2],
+        "metadata": {"source": "x"},
+        "html": "x" * 500,
+        "missing": None,
+        "empty": " ",
+        "nan": float("nan"),
+        "_score": 1,
+    }
+    expected = "question: How long is it? | Product: P1 | price: 310 | new: true\n\nIt is 24 months."
+    for name, data in (("a.jsonl", row | left_out), ("a.json", [row | left_out])):
+        assert read_one(save(tmp_path / name, json.dumps(data))).text == expected
+
+
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n', "\ufeffSEP=;\r\n", "sep=|\n"])
+def test_a_line_for_excel_names_the_delimiter_and_is_no_header(tmp_path: Path, line: str) -> None:
+    delimiter = "|" if "|" in line else ";"
+    table = 'Model;"Price, net, in EUR";Note\nHR-10;31,500;"new; blue"\n1;2;3;4\n'.replace(";", delimiter)
+    document, broken = read(save(tmp_path / "a.csv", line + table))
+    text = f"HR-10 | Price, net, in EUR: 31,500 | Note: new{delimiter} blue"
+    assert document == Document("a.csv#3", "HR-10", text, sections=((0, "row 2"),))
+    assert isinstance(broken, BrokenDocument)
+    assert broken.source == f"{tmp_path}/a.csv:4"
 
 
 @pytest.mark.parametrize(
