@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from proxy.citations.markers import IDENTIFIER, Known, is_index, marks, numbers, without
+from proxy.citations.markers import IDENTIFIER, Known, is_data, is_index, marks, numbers, without
 from proxy.text.inline import tokens
 from proxy.text.markdown import Span, blocks, numbered_labels
 from proxy.types import Claim
 
+_NAMED = re.compile(rf"[=∈+^][ \t]*$|_$|{IDENTIFIER.pattern}", re.A)
 _MATHS = re.compile(
-    r"(?:[=∈+^]|\b(?:array|domain|eq|equals?|equation|index|interval|is|item|list|matrix|outputs?|prints?"
+    r"(?:\b(?:array|domain|eq|equals?|equation|index|interval|is|item|list|matrix|outputs?|prints?"
     r"|range|returns?|sequence|set|tuple|vector|values?)[:：]?)[ \t]*$|区间[ \t]*$",
     re.I,
 )
-_CALL = re.compile(r"\w\($", re.A)
 _BETWEEN = re.compile(r"\b(?:in|on|over|from|between|within)[ \t]*$", re.I)
 _PLAIN = re.compile(r"\[\d{1,3}\]")
 _BEFORE = 16
@@ -28,8 +28,18 @@ _MOST_DOCUMENTS = 100
 def mentions(text: str) -> Iterator[Span]:
     """The markers that `strip_markers` left in `text` and that name documents, in order.
 
-    An index (`a[1]`, `the array [1, 2]`) is no marker, nor is an interval: a list after `in` or `between`.
+    An index (`a[1]`, `the array [1, 2]`) is no marker, nor is a value in data (`{"n": [3]}`) or an interval:
+    a list after `in` or `between`.
     """
+    for start, end in _outside_values(text):
+        if not _MATHS.search(_before(text, start)) and (
+            _PLAIN.fullmatch(text, start, end) or _may_list_documents(text, start, end)
+        ):
+            yield start, end
+
+
+def _outside_values(text: str) -> Iterator[Span]:
+    """What looks like a marker and is no index, no value in data, and not behind a sign (`x = [1]`)."""
     if "[" not in text and "【" not in text:
         return
     for block in blocks(text):
@@ -37,31 +47,35 @@ def mentions(text: str) -> Iterator[Span]:
             if (
                 token.kind == "citation"
                 and not token.whole
-                and _stands_for_a_document(text, token.start, token.end)
+                and not _NAMED.search(_before(text, token.start))
+                and not is_index(text, token.start, token.end)
+                and not is_data(text, token.start)
             ):
                 yield token.start, token.end
 
 
-def _stands_for_a_document(text: str, start: int, end: int) -> bool:
-    before = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
-    if IDENTIFIER.search(before) or _CALL.search(before) or before.endswith("_"):
-        return False
-    if is_index(text, start, end):
-        return False
-    if _MATHS.search(before):
-        return False
-    if _PLAIN.fullmatch(text, start, end):
-        return True
+def _before(text: str, start: int) -> str:
+    return text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
+
+
+def _may_list_documents(text: str, start: int, end: int) -> bool:
+    before = _before(text, start)
     return not _BETWEEN.search(before) and max(numbers(text[start:end]), default=0) < _MOST_DOCUMENTS
 
 
 _MENTION = re.compile(r"[\[【][^\[\]【】()^]+[\]】]")
 
 
-def in_parentheses(text: str) -> str:
+def in_parentheses(text: str, known: Collection[int] = ()) -> str:
     """`text`, as long as before, with what `mentions` finds in parentheses: `according to (1)`. It names no
-    reference of ours."""
-    return _in_parentheses(text, (span for span in mentions(text) if _MENTION.fullmatch(text, *span)))
+    reference of ours. Nor does a number that is a value (`returns [3]`), which looks like one.
+
+    What names documents that are `known` stays.
+    """
+    spans = {span for span in mentions(text) if _MENTION.fullmatch(text, *span)}
+    spans.update(span for span in _outside_values(text) if _PLAIN.fullmatch(text, *span))
+    named = {span for span in spans if known and set(numbers(text[slice(*span)])) <= set(known)}
+    return _in_parentheses(text, sorted(spans - named))
 
 
 def without_definitions(text: str) -> str:

@@ -255,15 +255,23 @@ def shortened(read: Read, window: Window, whole: str, agreement: Agreement) -> W
 
 
 def raw_end(raw: str, text: str) -> int | None:
-    """The offset in `raw` after `text`, which is a beginning of `raw` with stretches taken out, or None."""
+    """The offset in `raw` after `text`, which is a beginning of `raw` with stretches taken out and brackets
+    in parentheses, or None."""
     if raw.startswith(text):
         return len(text)
     end = 0
     for char in text:
+        if raw[end : end + 1] in _WRITTEN.get(char, char):
+            end += 1
+            continue
         end = raw.find(char, end) + 1
         if end == 0:
             return None
-    return end
+    return end if end <= len(raw) else None
+
+
+_WRITTEN = {"(": "([【", ")": ")]】"}
+"""What may have stood in the raw text for a character of what is left."""
 
 
 def _cuts(text: str, claims: tuple[Claim, ...], end: int) -> Iterator[_Cut]:

@@ -407,7 +407,23 @@ def _said(draft: str, tokens: Iterable[Token], markers: Sequence[Span]) -> Itera
             token = replace(token, kind="citation")
         elif token.kind == "citation" and _LIST.match(draft, token.start):
             token = replace(token, kind="math")
+        elif token.kind == "text":
+            yield from _around_markers(token, markers, before + 1)
+            continue
         yield token
+
+
+def _around_markers(token: Token, markers: Sequence[Span], index: int) -> Iterator[Token]:
+    """A text, with the markers within it, from `index` on, as tokens of their own."""
+    start = token.start
+    while index < len(markers) and markers[index][0] < token.end:
+        left, right = markers[index]
+        if start < left:
+            yield replace(token, start=start, end=left)
+        yield Token("citation", left, right)
+        start, index = right, index + 1
+    if start < token.end:
+        yield replace(token, start=start)
 
 
 def _continues(draft: str, line: Span, following: Span, last: Token, first: Token) -> bool:

@@ -113,15 +113,24 @@ def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
         ("It was built in 1889[1][2], in Paris.", "It was built in 1889(1)(2), in Paris."),
         ("The tower[1] is tall[2], and old.", "The tower(1) is tall(2), and old."),
         ("The tower is tall ([1]).", "The tower is tall."),
-        ("A fact.[1][2] Another. [1-3] More [4].", "A fact. Another. More."),
+        ("A fact.[1][2] Another. [1-3] More[4].", "A fact. Another. More."),
+        ("A fact [4]. A list [5]", "A fact (4). A list (5)"),
+        ("Call f([1, 2]) and you get [3].", "Call f([1, 2]) and you get (3)."),
+        ("To talk to sales press [2].", "To talk to sales press (2)."),
+        ("The result was [5], not [6].", "The result was (5), not (6)."),
+        ('The result is {"ids": [1, 2], "n": [3]}.', 'The result is {"ids": [1, 2], "n": [3]}.'),
+        ('  "n":[3]\n', '  "n":[3]\n'),
+        ("The rows are [[1], [2]] and f(x, [3]).", "The rows are [[1], [2]] and f(x, [3])."),
+        ("It returns [1, 2].", "It returns [1, 2]."),
+        ("It returns [3].", "It returns (3)."),
         ("The first is arr2[1] here.", "The first is arr2[1] here."),
         ("Pick option [1] or option [2].", "Pick option (1) or option (2)."),
-        ("Pick option [1]. I like that option [2].", "Pick option. I like that option."),
+        ("Pick option [1]. I like that option [2].", "Pick option (1). I like that option (2)."),
         ("The tower is tall[1]. It is old[2].", "The tower is tall. It is old."),
     ],
 )
 def test_of_a_reply_without_documents_nothing_is_lost_that_may_be_content(text: str, read: str) -> None:
-    """No bracket is left that looks like a marker of ours, unless it is an index or a list."""
+    """No bracket is left that looks like a marker of ours, unless it is an index, a list or in data."""
     assert in_parentheses(strip_markers(text, known=())) == read
 
 
