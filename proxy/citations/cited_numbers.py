@@ -11,6 +11,7 @@ from itertools import accumulate
 from proxy.citations.markers import IDENTIFIER, Known, is_data, is_index, marks, numbers, without
 from proxy.text.inline import tokens
 from proxy.text.markdown import Span, blocks, numbered_labels
+from proxy.text.sentences import CITATION
 from proxy.types import Claim
 
 _NAMED = re.compile(rf"[=∈+^][ \t]*$|_$|{IDENTIFIER.pattern}", re.A)
@@ -78,16 +79,45 @@ def in_parentheses(text: str, known: Collection[int] = ()) -> str:
     return _in_parentheses(text, sorted(spans - named))
 
 
-def without_definitions(text: str) -> str:
-    """`text`, as long as before, with the labels of link definitions in parentheses where they are numbers
-    (`(1): https://…`): a renderer would make links of our markers, to where the upstream's own led."""
-    return _in_parentheses(text, numbered_labels(text))
+def with_raised_labels(text: str) -> str:
+    """`text`, as long as before, with numbers that are labels of links as raised digits, where a link is
+    defined and where one is made: `[the docs][¹]`, `[¹]: https://…`. A renderer would make links of our
+    markers, to where the upstream's own led; and such a number cites nothing."""
+    spans = sorted((*numbered_labels(text), *_labels_of_links(text)))
+    return _with(text, ((start, end, text[start:end].translate(_RAISED)) for start, end in spans))
+
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LINK = re.compile(
+    r"(?<![\w\]\\])\[(?!\^)((?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){1,1000}+)\](\[\d{1,3}\])(?!\()"
+)
+
+
+def _labels_of_links(text: str) -> Iterator[Span]:
+    """The spans of the numbers behind the words of a link: of `[1]` in `[the docs][1]`."""
+    if "][" not in text:
+        return
+    for block in blocks(text):
+        markers: set[Span] | None = None
+        for line in block.lines:
+            for link in _LINK.finditer(text, *line):
+                if not any(map(str.isalpha, link[1])) or CITATION.fullmatch(f"[{link[1]}]"):
+                    continue
+                if markers is None:
+                    within = tokens(text, block.lines[0], block.lines[1:])
+                    markers = {(token.start, token.end) for token in within if token.kind == "citation"}
+                if link.span(2) in markers:
+                    yield link.span(2)
 
 
 def _in_parentheses(text: str, spans: Iterable[Span]) -> str:
-    pieces, position = [], 0
-    for start, end in spans:
-        pieces.append(f"{text[position:start]}({text[start + 1 : end - 1]})")
+    return _with(text, ((start, end, f"({text[start + 1 : end - 1]})") for start, end in spans))
+
+
+def _with(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    pieces, position = list[str](), 0
+    for start, end, written in changes:
+        pieces += [text[position:start], written]
         position = end
     return "".join(pieces) + text[position:]
 

@@ -176,7 +176,7 @@ def _inline(block: str) -> Iterator[str]:
     if "\\" in block:
         yield from ("x\\)", "x\\]")
     if "[" in block:
-        yield from ("x]", "x](http://x)", "x]](http://x)")
+        yield from ("x]", "x](http://x)", "x][y]", "x]](http://x)")
     if "](" in block:
         yield from ("x)", 'x")', "x')", "x>)")
     if _TAG.search(block):
@@ -255,8 +255,8 @@ def shortened(read: Read, window: Window, whole: str, agreement: Agreement) -> W
 
 
 def raw_end(raw: str, text: str) -> int | None:
-    """The offset in `raw` after `text`, which is a beginning of `raw` with stretches taken out and brackets
-    in parentheses, or None."""
+    """The offset in `raw` after `text`, which is a beginning of `raw` with stretches taken out, brackets in
+    parentheses and raised digits, or None."""
     if raw.startswith(text):
         return len(text)
     end = 0
@@ -270,7 +270,7 @@ def raw_end(raw: str, text: str) -> int | None:
     return end if end <= len(raw) else None
 
 
-_WRITTEN = {"(": "([【", ")": ")]】"}
+_WRITTEN = {"(": "([【", ")": ")]】"} | {raised: f"{raised}{n}" for n, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 """What may have stood in the raw text for a character of what is left."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import replace
 
 from proxy.aio import ahead, closing
-from proxy.citations.cited_numbers import assign, in_parentheses, read_citations, without_definitions
+from proxy.citations.cited_numbers import assign, in_parentheses, read_citations, with_raised_labels
 from proxy.citations.markers import doubtful_marks, marks
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
@@ -168,13 +168,13 @@ def reader(citations: UpstreamCitations, warning: str, known: Collection[int] = 
 
     It removes the upstream's own citation markers, and the `warning` marker behind a claim. Those that are
     part of a sentence are put in parentheses; where the upstream's citations are kept, those of other
-    documents, and each claim has the numbers cited for it. So are, in any case, numbers that a link
-    definition gives a target. A claim is read without a number that may be a citation or a word.
+    documents, and each claim has the numbers cited for it. A claim is read without a number that may be a
+    citation or a word. Numbers that are labels of links are raised, in any case.
     """
     kept = () if citations == "replace" else known
 
     def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
-        cited = read_citations(without_definitions(raw), known)
+        cited = read_citations(with_raised_labels(raw), known)
         text = strip_warning(cited.text, warning)
         shown = in_parentheses(text, kept)
         claims = segment(shown, doubtful_marks(text, known))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.cited_numbers import in_parentheses, read_citations, without_definitions
+from proxy.citations.cited_numbers import in_parentheses, read_citations, with_raised_labels
 from proxy.citations.markers import strip_markers
 from proxy.citations.place import MARKERS
 from proxy.claims.segment import segment
@@ -142,12 +142,13 @@ def test_a_dash_between_markers_makes_a_range() -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        ("Old [1].\n\n[1]: https://a.b\n[2]: <c>", "Old [1].\n\n(1): https://a.b\n(2): <c>"),
-        ('- [1]: page.html "Title"\n> [ 2 ]:\n> /c', '- (1): page.html "Title"\n> ( 2 ):\n> /c'),
+        ("Old [1].\n\n[1]: https://a.b\n[2]: <c>", "Old [1].\n\n[¹]: https://a.b\n[²]: <c>"),
+        ('- [1]: page.html "Title"\n> [ 2 ]:\n> /c', '- [¹]: page.html "Title"\n> [ ² ]:\n> /c'),
+        ("Read [the guide][12], [`code`][2]. ![Pic][3]", "Read [the guide][¹²], [`code`][²]. ![Pic][³]"),
     ],
 )
 def test_no_number_stays_the_label_of_a_link(text: str, read: str) -> None:
-    assert without_definitions(text) == read
+    assert with_raised_labels(text) == read
 
 
 @pytest.mark.parametrize(
@@ -160,10 +161,12 @@ def test_no_number_stays_the_label_of_a_link(text: str, read: str) -> None:
         "[page]: https://a.b",
         "See [1]: https://a.b",
         "[1]: The tower is tall.",
+        "`[the docs][1]` and $[a][1]$",
+        "m[i][1], [1][2], [^note][1], [the docs] [1]",
     ],
 )
 def test_code_notes_names_and_sentences_define_no_number(text: str) -> None:
-    assert without_definitions(text) == text
+    assert with_raised_labels(text) == text
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ HARD = (
     "A. Foo | bar\n---|---\nIt is. Two | b\nplain. Text",
     "$$\nOne. Two three. Four\nFive. Six",
     "<think>\nOne. Two three. Four\n</think>\nFive is odd. Six is not. Seven",
+    "Read [the guide. It is][2] and [the docs][1]. Then [more. Or][x] go. On [it goes\n\n[1]: https://a.b\n",
     "See [a. b c](http://x.y). Next [1]. Then [2] and [3] more. End [1",
     "```\ncode. Here\n\nnever closed. At all",
     "One is odd.\n\n    code. Here\n\nTwo is even. Three",

@@ -55,6 +55,10 @@ def shown(url: str, stream: bool, *turns: dict[str, str]) -> str:
         ("The result was [5], not [6].", "The result was (5), not (6)."),
         ('The result is {"ids": [1, 2], "n": [3]}.', 'The result is {"ids": [1, 2], "n": [3]}.'),
         ("It returns [1, 2].", "It returns [1, 2]."),
+        (
+            "Read [the guide. It helps][2] and [the docs][1].\n\n[1]: https://a.example\n[2]: https://b.example",
+            "Read [the guide. It helps][²] and [the docs][¹].\n\n[¹]: https://a.example\n[²]: https://b.example",
+        ),
         ("Dodos are large.[4] They are grey[5].", "Dodos are large. They are grey."),
     ],
 )
