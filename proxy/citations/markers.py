@@ -162,7 +162,7 @@ def _each(run: _Run, start: int) -> Iterator[Span]:
 
 
 def _with_links(text: str, tokens: Sequence[Token]) -> list[Token]:
-    """The tokens with each link whose text is a number (`[1](url)`) as one citation."""
+    """The tokens with each link whose text is a number (`[1](url)`, `[[1]](url)`) as one citation."""
     joined: list[Token] = []
     for token in tokens:
         joined.append(token)
@@ -175,7 +175,8 @@ def _with_links(text: str, tokens: Sequence[Token]) -> list[Token]:
 
 
 def _is_number(text: str, token: Token) -> bool:
-    return token.kind == "text" and _NUMBER.fullmatch(text, token.start, token.end) is not None
+    form = {"text": _NUMBER, "citation": _PLAIN}.get(token.kind)
+    return form is not None and form.fullmatch(text, token.start, token.end) is not None
 
 
 def _run_end(text: str, tokens: Sequence[Token], index: int) -> int:

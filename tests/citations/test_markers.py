@@ -42,6 +42,7 @@ def marked(draft: str, chosen: Iterator[int], style: CitationStyle) -> str:
         ("Answer.【4:0†source】 Next", "Answer. Next"),
         ("x.[[1](http://a/b)] y", "x. y"),
         ("x.[(1)](http://a/b_(c)) y", "x. y"),
+        ("x.[[1]](http://a/b)[[2]](http://a/c) y [[3]](http://d).", "x. y."),
         ("x.[(1)](http://a/b)[(2)](http://a/c) y", "x. y"),
         ("x [(1)] y", "x [(1)] y"),
         ("A fact [citation:3].", "A fact."),

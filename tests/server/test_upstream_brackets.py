@@ -59,6 +59,10 @@ def shown(url: str, stream: bool, *turns: dict[str, str]) -> str:
             "Read [the guide. It helps][2] and [the docs][1].\n\n[1]: https://a.example\n[2]: https://b.example",
             "Read [the guide. It helps][²] and [the docs][¹].\n\n[¹]: https://a.example\n[²]: https://b.example",
         ),
+        (
+            "Dodos are large.[[1]](https://a.b/c) They are grey.[[2]](https://a.b)",
+            "Dodos are large. They are grey.",
+        ),
         ("Dodos are large.[4] They are grey[5].", "Dodos are large. They are grey."),
     ],
 )
