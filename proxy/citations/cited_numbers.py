@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from proxy.citations.markers import IDENTIFIER, Known, is_data, is_index, marks, numbers, without
 from proxy.text.inline import tokens
-from proxy.text.markdown import Span, blocks, numbered_labels
+from proxy.text.markdown import Span, blocks, numbered_labels, skipped
 from proxy.text.sentences import CITATION
 from proxy.types import Claim
 
@@ -108,6 +108,44 @@ def _labels_of_links(text: str) -> Iterator[Span]:
                     markers = {(token.start, token.end) for token in within if token.kind == "citation"}
                 if link.span(2) in markers:
                     yield link.span(2)
+
+
+_SOURCES = re.compile(
+    r"^[ \t>]*(?:#{1,6}[ \t]+)?[*_]{0,3}"
+    r"(?:sources?(?: cited)?|references?|citations?|bibliography|works cited"
+    r"|来源|信息来源|参考(?:资料|文献|来源|链接)|引用)"
+    r"[*_]{0,3}[ \t]*[:：]?[*_]{0,3}[ \t]*$",
+    re.I | re.M,
+)
+"""The line before a list of sources."""
+_LISTED = re.compile(r"[ \t>]*(\d{1,3}[.)])[ \t]+\S|[ \t>]*$|[ \t]{2,}\S", re.M)
+"""A line of such a list: an item, a blank line, or one that goes on."""
+
+
+def with_bullets(text: str) -> str:
+    """`text`, as long as before, with bullets for the numbers of a list of sources (`Sources:`, then
+    `1. https://…`): beside our markers they would name other sources."""
+    spans = list(_listed_numbers(text))
+    code = skipped(text) if spans else []
+    ends = [end for _, end in code]
+    outside = [
+        (start, end)
+        for start, end in spans
+        if (index := bisect_right(ends, start)) == len(code) or start < code[index][0]
+    ]
+    return _with(text, ((start, end, "-".ljust(end - start)) for start, end in outside))
+
+
+def _listed_numbers(text: str) -> Iterator[Span]:
+    start = 0
+    for heading in _SOURCES.finditer(text):
+        if heading.start() < start:
+            continue
+        start = heading.end() + 1
+        while start < len(text) and (line := _LISTED.match(text, start)):
+            if line[1]:
+                yield line.span(1)
+            start = text.find("\n", start) + 1 or len(text)
 
 
 def _in_parentheses(text: str, spans: Iterable[Span]) -> str:

@@ -113,6 +113,7 @@ _STATES = (
     "\na b. The sea",
     "\n> The sky.\n",
     "\n- The sky.\n",
+    "\n1. The sky.\n",
     "\n| a. The sky | b",
 )
 

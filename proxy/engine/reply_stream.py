@@ -9,7 +9,13 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import replace
 
 from proxy.aio import ahead, closing
-from proxy.citations.cited_numbers import assign, in_parentheses, read_citations, with_raised_labels
+from proxy.citations.cited_numbers import (
+    assign,
+    in_parentheses,
+    read_citations,
+    with_bullets,
+    with_raised_labels,
+)
 from proxy.citations.markers import doubtful_marks, marks
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
@@ -169,7 +175,8 @@ def reader(citations: UpstreamCitations, warning: str, known: Collection[int] = 
     It removes the upstream's own citation markers, and the `warning` marker behind a claim. Those that are
     part of a sentence are put in parentheses; where the upstream's citations are kept, those of other
     documents, and each claim has the numbers cited for it. A claim is read without a number that may be a
-    citation or a word. Numbers that are labels of links are raised, in any case.
+    citation or a word. Where they are not kept, the numbers of a list of sources
+    go. Numbers that are labels of links are raised, in any case.
     """
     kept = () if citations == "replace" else known
 
@@ -177,6 +184,8 @@ def reader(citations: UpstreamCitations, warning: str, known: Collection[int] = 
         cited = read_citations(with_raised_labels(raw), known)
         text = strip_warning(cited.text, warning)
         shown = in_parentheses(text, kept)
+        if citations == "replace":
+            shown = with_bullets(shown)
         claims = segment(shown, doubtful_marks(text, known))
         if citations == "replace" or text != cited.text:
             return shown, claims

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.cited_numbers import in_parentheses, read_citations, with_raised_labels
+from proxy.citations.cited_numbers import in_parentheses, read_citations, with_bullets, with_raised_labels
 from proxy.citations.markers import strip_markers
 from proxy.citations.place import MARKERS
 from proxy.claims.segment import segment
@@ -138,6 +138,27 @@ def test_of_a_reply_without_documents_nothing_is_lost_that_may_be_content(text: 
 def test_a_dash_between_markers_makes_a_range() -> None:
     cited = read_citations("The tower is tall [1]–[3], [5].")
     assert [mark.numbers for mark in cited.marks] == [(1, 2, 3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (
+            "Sources:\n1. https://a.b\n2. [B](https://b.c)\n",
+            "Sources:\n-  https://a.b\n-  [B](https://b.c)\n",
+        ),
+        (
+            "## References\n\n10) A\n   https://a.b\n\n11) B\n\nEnd.\n1. C",
+            "## References\n\n-   A\n   https://a.b\n\n-   B\n\nEnd.\n1. C",
+        ),
+        ("**参考资料：**\n1. 长城", "**参考资料：**\n-  长城"),
+        ("Steps:\n1. Go.", "Steps:\n1. Go."),
+        ("Sources\nof joy:\n1. Go.", "Sources\nof joy:\n1. Go."),
+        ("```\nSources:\n1. a\n```", "```\nSources:\n1. a\n```"),
+    ],
+)
+def test_a_numbered_list_of_sources_gets_bullets(text: str, read: str) -> None:
+    assert with_bullets(text) == read
 
 
 @pytest.mark.parametrize(

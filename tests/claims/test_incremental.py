@@ -77,6 +77,9 @@ HARD = (
     "A. Foo | bar\n---|---\nIt is. Two | b\nplain. Text",
     "$$\nOne. Two three. Four\nFive. Six",
     "<think>\nOne. Two three. Four\n</think>\nFive is odd. Six is not. Seven",
+    "One is odd. It is so.\n\n**Sources:**\n\n"
+    + "".join(f"{n}. https://example.com/a/rather/long/address/of/page-{n}\n" for n in range(1, 15))
+    + "\nThat is all. It\n1. Two. Three\n",
     "Read [the guide. It is][2] and [the docs][1]. Then [more. Or][x] go. On [it goes\n\n[1]: https://a.b\n",
     "See [a. b c](http://x.y). Next [1]. Then [2] and [3] more. End [1",
     "```\ncode. Here\n\nnever closed. At all",

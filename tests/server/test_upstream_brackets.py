@@ -63,6 +63,10 @@ def shown(url: str, stream: bool, *turns: dict[str, str]) -> str:
             "Dodos are large.[[1]](https://a.b/c) They are grey.[[2]](https://a.b)",
             "Dodos are large. They are grey.",
         ),
+        (
+            "Dodos are large.[2]\n\nSources:\n1. https://a.b/Dove\n2. https://a.b/Dodo",
+            "Dodos are large.\n\nSources:\n-  https://a.b/Dove\n-  https://a.b/Dodo",
+        ),
         ("Dodos are large.[4] They are grey[5].", "Dodos are large. They are grey."),
     ],
 )
