@@ -67,6 +67,10 @@ def shown(url: str, stream: bool, *turns: dict[str, str]) -> str:
             "Dodos are large.[2]\n\nSources:\n1. https://a.b/Dove\n2. https://a.b/Dodo",
             "Dodos are large.\n\nSources:\n-  https://a.b/Dove\n-  https://a.b/Dodo",
         ),
+        (
+            f"> [!NOTE]\n> {TRUE}\n\nSources: [1]\n- [Dodo](https://a.b)",
+            f"> [!NOTE]\n> {TRUE}[1]\n\nSources: (1)\n- [Dodo](https://a.b)",
+        ),
         ("Dodos are large.[4] They are grey[5].", "Dodos are large. They are grey."),
     ],
 )
@@ -79,4 +83,4 @@ def test_no_word_of_the_reply_is_taken_for_a_citation(
     content = shown(url, stream)
     assert content == f"{read}\n\n{TRUE}[1]"
     shown(url, stream, {"role": "assistant", "content": content}, {"role": "user", "content": "And?"})
-    assert upstream.requests[-1].body["messages"][1]["content"] == f"{read}\n\n{TRUE}"
+    assert upstream.requests[-1].body["messages"][1]["content"] == content.replace(f"{TRUE}[1]", TRUE)
