@@ -73,7 +73,7 @@ def strip_markers(text: str, known: Known = None) -> str:
 
     Brackets that name other numbers than those `known` may be content (`press [2].`, `the shape [64, 128]`):
     they are markers only behind a sentence, or, with one number, directly behind the word that ends a
-    sentence, a clause or a line (`tall[2].`).
+    sentence, a clause or a line (`tall[2].`). A footnote (`[^note]`) that numbers no document stays.
     """
     return without(text, marks(text, known))
 
@@ -247,6 +247,12 @@ class _Run:
         certain = all(known and set(each) <= set(known) for each in named)
         return certain, all(len(each) < 2 for each in named)
 
+    def has_note(self, known: Collection[int]) -> bool:
+        """Whether one of the markers is a footnote that numbers no document: its text may follow."""
+        markers = (self.text[token.start : token.end] for token in self.tokens[self.first : self.last + 1])
+        notes = (set(numbers(marker)) for marker in markers if marker.startswith("[^"))
+        return any(not note or not note <= set(known) for note in notes)
+
     def is_doubtful(self, known: Known, removed: Mapping[int, int]) -> bool:
         """Whether the markers may be a word of the sentence: numbers of no document, with a space before
         them, and neither in parentheses nor behind the sentence."""
@@ -276,7 +282,7 @@ def _removable(run: _Run, removed: Mapping[int, int], known: Known) -> Span | No
     if gap == run.start and is_index(text, gap, run.tokens[run.first].end):
         return _after_first(run) if known is None else None
     certain, single = run.cites(known)
-    if known is not None and is_data(text, run.start):
+    if known is not None and (is_data(text, run.start) or run.has_note(known)):
         return None
     if text[gap - 1] in "(（" and text[run.end : run.end + 1] in (")", "）"):
         return run.enclosed if certain or single else None

@@ -124,6 +124,10 @@ def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
         ("The rows are [[1], [2]] and f(x, [3]).", "The rows are [[1], [2]] and f(x, [3])."),
         ("It returns [1, 2].", "It returns [1, 2]."),
         ("It returns [3].", "It returns (3)."),
+        (
+            "It is tall.[^note] Old [^1].\n\n[^note]: Really.",
+            "It is tall.[^note] Old [^1].\n\n[^note]: Really.",
+        ),
         ("The first is arr2[1] here.", "The first is arr2[1] here."),
         ("Pick option [1] or option [2].", "Pick option (1) or option (2)."),
         ("Pick option [1]. I like that option [2].", "Pick option (1). I like that option (2)."),
@@ -211,6 +215,7 @@ def test_numbers_of_the_documents_that_were_shown_are_citations() -> None:
     text = "Paris [1, 2] is the capital [2]. Its shape is [3, 9]."
     assert strip_markers(text, known={1, 2, 3}) == "Paris is the capital. Its shape is [3, 9]."
     assert strip_markers("Paris [1] is the capital [1-3].", known={1, 2, 3}) == "Paris is the capital."
+    assert strip_markers("Old.[^1][^2] Big.[^9] So.[^x]", known={1, 2}) == "Old. Big.[^9] So.[^x]"
 
 
 @settings(max_examples=120, deadline=None)

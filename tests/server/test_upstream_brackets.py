@@ -71,6 +71,10 @@ def shown(url: str, stream: bool, *turns: dict[str, str]) -> str:
             f"> [!NOTE]\n> {TRUE}\n\nSources: [1]\n- [Dodo](https://a.b)",
             f"> [!NOTE]\n> {TRUE}[1]\n\nSources: (1)\n- [Dodo](https://a.b)",
         ),
+        (
+            "Dodos are large.[^note] They are grey[^2].\n\n[^note]: See the museum.\n[^2]: Or white?",
+            "Dodos are large.[^note] They are grey[^2].\n\n[^note]: See the museum.\n[^2]: Or white?",
+        ),
         ("Dodos are large.[4] They are grey[5].", "Dodos are large. They are grey."),
     ],
 )
