@@ -47,6 +47,11 @@ _CODE = re.compile(
 )
 """How a line of code begins: with an assignment or a call."""
 _GOES_ON = re.compile(r"[ \t]*[a-z]")
+_PLAIN = re.compile(r"\[\d{1,3}\]")
+_DATA = re.compile(
+    r"\{[^{}]*$|\[(?:\[[\d\s,.-]*\]|[\d\s,.\"'-])*$|[\"'”]\s?:\s?$|\w\((?:[^()\n]*,\s?)?$", re.A
+)
+"""What stands before a number in data: `{"ids": `, `[[1], `, `f(x, `."""
 _CONTENT_WORDS = frozenset(
     """
     about above also an and are array article as at be below between by citation citations context
@@ -72,8 +77,9 @@ def strip_markers(text: str, known: Known = None) -> str:
     option [2]`). Stripping twice is the same as stripping once. Stripping markers that were inserted at the
     ends of the claims of a stripped text restores it exactly. Linear in the length.
 
-    Brackets that name other numbers than those `known` may be content (`the shape [64, 128]`): they are
-    markers only behind a sentence, or, with one number, where a sentence, a clause or a line ends.
+    Brackets that name other numbers than those `known` may be content (`press [2].`, `the shape [64, 128]`):
+    they are markers only behind a sentence, or, with one number, directly behind the word that ends a
+    sentence, a clause or a line (`tall[2].`). A footnote (`[^note]`) that numbers no document stays.
     """
     return without(text, marks(text, known))
 
@@ -81,11 +87,12 @@ def strip_markers(text: str, known: Known = None) -> str:
 @dataclass(frozen=True, slots=True)
 class Marks:
     """A run of markers to remove, `text[start:end]`, with the spaces before it; `each` has one span a
-    marker."""
+    marker. `doubtful`: it is to stay."""
 
     start: int
     end: int
     each: tuple[Span, ...]
+    doubtful: bool = False
 
 
 def without(text: str, removed: Iterable[Marks]) -> str:
@@ -100,6 +107,17 @@ def without(text: str, removed: Iterable[Marks]) -> str:
 
 def marks(text: str, known: Known = None) -> Iterator[Marks]:
     """The runs of markers that `strip_markers` removes, disjoint, in order."""
+    return (run for run in _possible_marks(text, known) if not run.doubtful)
+
+
+def doubtful_marks(text: str, known: Known) -> Iterator[Span]:
+    """What `strip_markers` leaves since it may be a word of the sentence, though it stands where it ends
+    (`press [2].`). Whether the sentence holds is to be read without it: it may be a citation (`tall [2].`).
+    """
+    return (span for run in _possible_marks(text, known) if run.doubtful for span in run.each)
+
+
+def _possible_marks(text: str, known: Known) -> Iterator[Marks]:
     if "[" not in text and "【" not in text:
         return
     for block in blocks(text):
@@ -123,11 +141,13 @@ def _marks_of_lines(text: str, lines: Sequence[Span], known: Known) -> Iterator[
         run = _Run(text, line_tokens, index, last, lines[line])
         twin = kept.get(run.word)
         span = None if twin is not None and twin > run.near else _removable(run, removed, known)
-        if span is None and run.word:
+        doubtful = span is not None and run.is_doubtful(known, removed)
+        if (span is None or doubtful) and run.word:
             kept[run.word] = run.start
-        elif span is not None:
-            removed[span[1]] = span[0]
-            yield Marks(*span, tuple(_each(run, span[0])))
+        if span is not None:
+            if not doubtful:
+                removed[span[1]] = span[0]
+            yield Marks(*span, tuple(_each(run, span[0])), doubtful)
         index = last + 1
 
 
@@ -148,7 +168,7 @@ def _each(run: _Run, start: int) -> Iterator[Span]:
 
 
 def _with_links(text: str, tokens: Sequence[Token]) -> list[Token]:
-    """The tokens with each link whose text is a number (`[1](url)`) as one citation."""
+    """The tokens with each link whose text is a number (`[1](url)`, `[[1]](url)`) as one citation."""
     joined: list[Token] = []
     for token in tokens:
         joined.append(token)
@@ -161,7 +181,8 @@ def _with_links(text: str, tokens: Sequence[Token]) -> list[Token]:
 
 
 def _is_number(text: str, token: Token) -> bool:
-    return token.kind == "text" and _NUMBER.fullmatch(text, token.start, token.end) is not None
+    form = {"text": _NUMBER, "citation": _PLAIN}.get(token.kind)
+    return form is not None and form.fullmatch(text, token.start, token.end) is not None
 
 
 def _run_end(text: str, tokens: Sequence[Token], index: int) -> int:
@@ -232,6 +253,21 @@ class _Run:
         certain = all(known and set(each) <= set(known) for each in named)
         return certain, all(len(each) < 2 for each in named)
 
+    def has_note(self, known: Collection[int]) -> bool:
+        """Whether one of the markers is a footnote that numbers no document: its text may follow."""
+        markers = (self.text[token.start : token.end] for token in self.tokens[self.first : self.last + 1])
+        notes = (set(numbers(marker)) for marker in markers if marker.startswith("[^"))
+        return any(not note or not note <= set(known) for note in notes)
+
+    def is_doubtful(self, known: Known, removed: Mapping[int, int]) -> bool:
+        """Whether the markers may be a word of the sentence: numbers of no document, with a space before
+        them, and neither in parentheses nor behind the sentence."""
+        if self.gap == self.start or self.text[self.gap - 1] in "(（" or self.cites(known)[0]:
+            return False
+        markers = (token for token in self.tokens[self.first : self.last + 1] if token.kind == "citation")
+        plain = any(_PLAIN.fullmatch(self.text, token.start, token.end) for token in markers)
+        return plain and not _after_stop(self.text, self.gap, self.line[0], removed)
+
     @property
     def wrapped(self) -> bool:
         """Whether formatting encloses nothing but the markers, and would be left empty."""
@@ -252,6 +288,8 @@ def _removable(run: _Run, removed: Mapping[int, int], known: Known) -> Span | No
     if gap == run.start and is_index(text, gap, run.tokens[run.first].end):
         return _after_first(run) if known is None else None
     certain, single = run.cites(known)
+    if known is not None and (is_data(text, run.start) or run.has_note(known)):
+        return None
     if text[gap - 1] in "(（" and text[run.end : run.end + 1] in (")", "）"):
         return run.enclosed if certain or single else None
     if _after_stop(text, gap, run.line[0], removed):
@@ -309,6 +347,12 @@ def is_index(text: str, start: int, end: int) -> bool:
         return True
     others = _INDEXED.finditer(f"{before} {after}")
     return any(other[1] == word[0] and other[2] != text[start:end] for other in others)
+
+
+def is_data(text: str, start: int) -> bool:
+    """Whether brackets that begin at `start` are part of a value: in braces or a list, behind a key in
+    quotation marks, in the parentheses of a call."""
+    return _DATA.search(_sentence(text, start, start)[0]) is not None
 
 
 def _is_said(text: str, gap: int, start: int) -> bool:

@@ -59,6 +59,22 @@ _ASKS_ZH = re.compile("什么|为何|如何|怎|谁|哪|几|多少|是否|吗|�
 _SOURCE = re.compile(r"https?://|\b(?:accessed|retrieved|archived)\b|^(?:参见|见|《)|出版", re.I)
 """What a footnote has that names a source."""
 
+_ALERT = re.compile(r"\[!\w{1,20}\][+-]?")
+"""The first line of an alert of GitHub or Obsidian (`> [!NOTE]`)."""
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>（）【】「」『』，。；、！？]+", re.I)
+_AROUND_ADDRESS = f"{_CLOSERS}{_OPENERS}.,;:!，。；：！、<>|-–—•"
+_LABEL = re.compile(
+    r"(?:sources?|references?|citations?|links?|urls?|website|homepage|see also"
+    r"|来源|链接|网址|参考资料|参见)[ \t]*[:：][ \t]*",
+    re.I,
+)
+"""What stands before the name of a source."""
+_LABEL_WORDS = 2
+_LONG_SMALL = re.compile(r"\b[a-z]{4,}")
+"""A word in lower case that titles don't have, and that may be a verb."""
+_POINTING = re.compile(r"\b(?:is|are|at|on|via|visit|see|here|more)$", re.I)
+"""What an address is needed behind, to say something."""
+
 _MAX_LOOKED_AT = 1000
 _WORD = re.compile(rf"[^\W{HAN}]+|[{HAN}]")
 _FUNCTION = FUNCTION_WORDS | FUNCTION_HAN
@@ -75,7 +91,7 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
     text = _EMOJI.sub("", plain.replace("’", "'")).strip(_CLOSERS + _OPENERS)
     if not any(char.isalnum() for char in text) or text[-1] in "?？" or _says_nothing(text):
         return False
-    if is_reference(text):
+    if is_reference(text) or _ALERT.fullmatch(plain.strip()):
         return False
     if kind == "header" or (kind in ("heading", "note") and not _is_sentence(text)):
         return False
@@ -90,6 +106,17 @@ def is_checkable(plain: str, kind: str = "paragraph") -> bool:
     if han_count(text) * 4 > len(text):
         return _CHINESE.states(text, titled=False)
     return _ENGLISH.states(text.lower(), titled=_begins_with_title(text))
+
+
+def only_points(plain: str) -> bool:
+    """Whether a text with an address names the page, and states nothing (`More at https://…`)."""
+    rest, addresses = _ADDRESS.subn(" ", plain[:_MAX_LOOKED_AT])
+    if not addresses:
+        return False
+    rest = _LABEL.sub("", rest.strip(_AROUND_ADDRESS)).strip(_AROUND_ADDRESS)
+    if not any(map(str.isalnum, rest)) or _POINTING.search(rest):
+        return True
+    return is_title(rest) and (len(rest.split()) <= _LABEL_WORDS or not _LONG_SMALL.search(rest))
 
 
 def _is_sentence(text: str) -> bool:

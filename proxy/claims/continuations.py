@@ -113,6 +113,7 @@ _STATES = (
     "\na b. The sea",
     "\n> The sky.\n",
     "\n- The sky.\n",
+    "\n1. The sky.\n",
     "\n| a. The sky" + " | b" * 12,
 )
 
@@ -176,7 +177,7 @@ def _inline(block: str) -> Iterator[str]:
     if "\\" in block:
         yield from ("x\\)", "x\\]")
     if "[" in block:
-        yield from ("x]", "x](http://x)", "x]](http://x)")
+        yield from ("x]", "x](http://x)", "x][y]", "x]](http://x)")
     if "](" in block:
         yield from ("x)", 'x")', "x')", "x>)")
     if _TAG.search(block):
@@ -255,15 +256,23 @@ def shortened(read: Read, window: Window, whole: str, agreement: Agreement) -> W
 
 
 def raw_end(raw: str, text: str) -> int | None:
-    """The offset in `raw` after `text`, which is a beginning of `raw` with stretches taken out, or None."""
+    """The offset in `raw` after `text`, which is a beginning of `raw` with stretches taken out, brackets in
+    parentheses and raised digits, or None."""
     if raw.startswith(text):
         return len(text)
     end = 0
     for char in text:
+        if raw[end : end + 1] in _WRITTEN.get(char, char):
+            end += 1
+            continue
         end = raw.find(char, end) + 1
         if end == 0:
             return None
-    return end
+    return end if end <= len(raw) else None
+
+
+_WRITTEN = {"(": "([【", ")": ")]】"} | {raised: f"{raised}{n}" for n, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+"""What may have stood in the raw text for a character of what is left."""
 
 
 def _cuts(text: str, claims: tuple[Claim, ...], end: int) -> Iterator[_Cut]:

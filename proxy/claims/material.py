@@ -77,6 +77,10 @@ _IN_BRACKETS = re.compile(
 _ALONE = re.compile(
     rf"(?:(?:see|from|sources?:|来源[：:]|参?见) ?)?(?:{_NUMBERED}|{_NUMBERED_ZH})[)\]）】]?[.。]?$", re.I
 )
+_NUMBERS = re.compile(
+    r"(?:sources?|references?|citations?|来源|参考(?:资料|文献)|引用) ?[:：][\s\d()\[\],;、，–-]*[.。]?",
+    re.I,
+)
 _AT_THE_END = re.compile(rf",? {_CREDITED}(?=[.!]?$)", re.I)
 
 
@@ -114,5 +118,5 @@ def stated(plain: str) -> str:
 
 
 def is_reference(plain: str) -> bool:
-    """Whether a sentence only names a part of the material, by its number (`Passages 3, 4`)."""
-    return _ALONE.match(plain) is not None
+    """Whether a sentence only names parts of the material by number (`Passages 3, 4`, `Source: [1]`)."""
+    return _ALONE.match(plain) is not None or _NUMBERS.fullmatch(plain) is not None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from unicodedata import combining
 
-from proxy.claims.checkable import is_checkable, is_title
+from proxy.claims.checkable import is_checkable, is_title, only_points
 from proxy.claims.material import stated
 from proxy.text.inline import READ, Token, tokens
 from proxy.text.markdown import Block, Span, blocks
@@ -120,10 +120,13 @@ class _Run:
         left, right, closed = self.place(start, end)
         if right <= left or not self.says_something(left, right):
             return None
+        said = " ".join(self.text[start:end].split())
         while right < closed and self.position(end - 1) >= right:
             end -= 1
         plain = " ".join(self.text[start:end].split())
         checkable = len(plain) <= MAX_UNDIVIDED and is_checkable(plain, kind)
+        names_page = only_points(said) or (is_title(plain) and self.is_linked(left, right))
+        checkable = checkable and not names_page
         return Claim(left, right, self.draft[left:right], stated(plain), checkable, level=level, opens=opens)
 
     def place(self, start: int, end: int) -> tuple[int, int, int]:
@@ -137,6 +140,13 @@ class _Run:
         """Whether it is numbers in brackets and no more: a marker behind them would look like one of them."""
         pieces = (piece for piece in self.pieces if piece.text.strip())
         return all(piece.solid and _LIST.match(piece.text) for piece in pieces)
+
+    def is_linked(self, start: int, end: int) -> bool:
+        """Whether all that is said there is the text of links: then a title names a page (`[More](…)`)."""
+        first, last = max(0, bisect_right(self.starts, start) - 1), bisect_left(self.starts, end)
+        read = [token for token in self.tokens[first:last] if token.kind in READ and start < token.end]
+        said = [token for token in read if any(map(str.isalnum, self.draft[token.start : token.end]))]
+        return bool(said) and all(token.whole for token in said)
 
     def heads(self, last: int) -> bool:
         """Whether it is a line in bold that only names what follows. One that ends the draft, at `last`, is
@@ -426,7 +436,23 @@ def _said(draft: str, tokens: Iterable[Token], markers: Sequence[Span]) -> Itera
             token = replace(token, kind="citation")
         elif token.kind == "citation" and _LIST.match(draft, token.start):
             token = replace(token, kind="math")
+        elif token.kind == "text":
+            yield from _around_markers(token, markers, before + 1)
+            continue
         yield token
+
+
+def _around_markers(token: Token, markers: Sequence[Span], index: int) -> Iterator[Token]:
+    """A text, with the markers within it, from `index` on, as tokens of their own."""
+    start = token.start
+    while index < len(markers) and markers[index][0] < token.end:
+        left, right = markers[index]
+        if start < left:
+            yield replace(token, start=start, end=left)
+        yield Token("citation", left, right)
+        start, index = right, index + 1
+    if start < token.end:
+        yield replace(token, start=start)
 
 
 def _continues(draft: str, line: Span, following: Span, last: Token, first: Token) -> bool:

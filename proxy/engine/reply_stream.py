@@ -9,8 +9,14 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import replace
 
 from proxy.aio import ahead, closing
-from proxy.citations.cited_numbers import assign, in_parentheses, read_citations, without_definitions
-from proxy.citations.markers import marks
+from proxy.citations.cited_numbers import (
+    assign,
+    in_parentheses,
+    read_citations,
+    with_bullets,
+    with_raised_labels,
+)
+from proxy.citations.markers import doubtful_marks, marks
 from proxy.citations.place import strip_warning
 from proxy.claims.continuations import Read
 from proxy.claims.json_values import segment_json
@@ -166,19 +172,24 @@ def reader(citations: UpstreamCitations, warning: str, known: Collection[int] = 
     """A function that reads the text of an editable draft. `known` are the numbers of the documents that the
     upstream was shown.
 
-    It removes the upstream's own citation markers, and the `warning` marker behind a claim. Where the
-    upstream's citations are kept, each claim has the numbers cited for it; else those that are part of a
-    sentence are put in parentheses. So are, in any case, numbers that a link definition gives a target.
+    It removes the upstream's own citation markers, and the `warning` marker behind a claim. Those that are
+    part of a sentence are put in parentheses; where the upstream's citations are kept, those of other
+    documents, and each claim has the numbers cited for it. A claim is read without a number that may be a
+    citation or a word. Where they are not kept, the numbers of a list of sources
+    go. Numbers that are labels of links are raised, in any case.
     """
+    kept = () if citations == "replace" else known
 
     def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
-        cited = read_citations(without_definitions(raw), known)
+        cited = read_citations(with_raised_labels(raw), known)
         text = strip_warning(cited.text, warning)
+        shown = in_parentheses(text, kept)
         if citations == "replace":
-            text = in_parentheses(text)
-            return text, segment(text)
-        claims = segment(text)
-        return text, assign(claims, cited) if text == cited.text else claims
+            shown = with_bullets(shown)
+        claims = segment(shown, doubtful_marks(text, known))
+        if citations == "replace" or text != cited.text:
+            return shown, claims
+        return shown, assign(claims, cited)
 
     return read
 
@@ -187,7 +198,8 @@ def untouched(known: Collection[int] = ()) -> Read:
     """A function that segments a text without changing it. `known`: see `reader`."""
 
     def read(raw: str) -> tuple[str, tuple[Claim, ...]]:
-        return raw, segment(raw, (marker for run in marks(raw, known) for marker in run.each))
+        removed = (marker for run in marks(raw, known) for marker in run.each)
+        return raw, segment(raw, sorted((*removed, *doubtful_marks(raw, known))))
 
     return read
 

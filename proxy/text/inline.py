@@ -41,7 +41,7 @@ _SPECIAL = re.compile(
     r"|\\\((?:[^\\]|\\[^()]){1,5000}?\\\)|\\\[(?:[^\\]|\\[^\[\]]){1,5000}?\\\])"
     r"|(?P<escape>\\(?=[!-/:-@\[-`{-~]))"
     rf"|(?P<image>!\[{_TEXT}\]{_TARGET})"
-    rf"|(?P<link>\[(?P<label>{_TEXT})\]{_TARGET})"
+    rf"|(?P<link>\[(?P<label>{_TEXT})\](?:{_TARGET}|(?P<reference>\[(?!\^)[^\[\]\n]{{1,64}}\])))"
     r"|(?P<autolink><(?:https?|ftp|mailto):[^\s<>]{1,2000}>)"
     rf"|(?P<url>(?:https?://|www\.)[^\s<>\[\]\"“”‘’（）【】「」『』，。；、！？{HAN}]{{1,2000}})"
     r"|(?P<br><(?:br|/?(?:li|[uo]l|p|div|h[1-6]|t[rdh]|d[tdl]|table|blockquote|summary|details))"
@@ -95,6 +95,9 @@ class _Inline:
     def _special(self, match: re.Match[str], end: int, whole: bool) -> int:
         """Adds what was matched. Returns where to go on."""
         kind, (left, right) = match.lastgroup or "", match.span()
+        if match.group("reference") is not None and self._is_no_link(match):
+            self._add("text", left, left + 1, whole)
+            return left + 1
         if match.group("label") is not None:
             self._link(match)
         elif kind == "ticks":
@@ -123,6 +126,11 @@ class _Inline:
     def _unbalanced(self, left: int, right: int) -> bool:
         url = self.draft[left:right]
         return url[-1] == ")" and url.count("(") < url.count(")")
+
+    def _is_no_link(self, match: re.Match[str]) -> bool:
+        """Whether `[text][label]` is an index (`m[i][j]`), or ends in a marker."""
+        before = self.draft[max(self.start, match.start() - 1) : match.start()]
+        return before.isalnum() or before == "]" or CITATION.fullmatch(match["reference"]) is not None
 
     def _link(self, match: re.Match[str]) -> None:
         left, right = match.span("label")

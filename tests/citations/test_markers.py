@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxy.citations.cited_numbers import in_parentheses, read_citations, without_definitions
+from proxy.citations.cited_numbers import in_parentheses, read_citations, with_bullets, with_raised_labels
 from proxy.citations.markers import strip_markers
 from proxy.citations.place import MARKERS
 from proxy.claims.segment import segment
@@ -42,6 +42,7 @@ def marked(draft: str, chosen: Iterator[int], style: CitationStyle) -> str:
         ("Answer.【4:0†source】 Next", "Answer. Next"),
         ("x.[[1](http://a/b)] y", "x. y"),
         ("x.[(1)](http://a/b_(c)) y", "x. y"),
+        ("x.[[1]](http://a/b)[[2]](http://a/c) y [[3]](http://d).", "x. y."),
         ("x.[(1)](http://a/b)[(2)](http://a/c) y", "x. y"),
         ("x [(1)] y", "x [(1)] y"),
         ("A fact [citation:3].", "A fact."),
@@ -113,15 +114,28 @@ def test_brackets_that_belong_to_the_text_stay(text: str) -> None:
         ("It was built in 1889[1][2], in Paris.", "It was built in 1889(1)(2), in Paris."),
         ("The tower[1] is tall[2], and old.", "The tower(1) is tall(2), and old."),
         ("The tower is tall ([1]).", "The tower is tall."),
-        ("A fact.[1][2] Another. [1-3] More [4].", "A fact. Another. More."),
+        ("A fact.[1][2] Another. [1-3] More[4].", "A fact. Another. More."),
+        ("A fact [4]. A list [5]", "A fact (4). A list (5)"),
+        ("Call f([1, 2]) and you get [3].", "Call f([1, 2]) and you get (3)."),
+        ("To talk to sales press [2].", "To talk to sales press (2)."),
+        ("The result was [5], not [6].", "The result was (5), not (6)."),
+        ('The result is {"ids": [1, 2], "n": [3]}.', 'The result is {"ids": [1, 2], "n": [3]}.'),
+        ('  "n":[3]\n', '  "n":[3]\n'),
+        ("The rows are [[1], [2]] and f(x, [3]).", "The rows are [[1], [2]] and f(x, [3])."),
+        ("It returns [1, 2].", "It returns [1, 2]."),
+        ("It returns [3].", "It returns (3)."),
+        (
+            "It is tall.[^note] Old [^1].\n\n[^note]: Really.",
+            "It is tall.[^note] Old [^1].\n\n[^note]: Really.",
+        ),
         ("The first is arr2[1] here.", "The first is arr2[1] here."),
         ("Pick option [1] or option [2].", "Pick option (1) or option (2)."),
-        ("Pick option [1]. I like that option [2].", "Pick option. I like that option."),
+        ("Pick option [1]. I like that option [2].", "Pick option (1). I like that option (2)."),
         ("The tower is tall[1]. It is old[2].", "The tower is tall. It is old."),
     ],
 )
 def test_of_a_reply_without_documents_nothing_is_lost_that_may_be_content(text: str, read: str) -> None:
-    """No bracket is left that looks like a marker of ours, unless it is an index or a list."""
+    """No bracket is left that looks like a marker of ours, unless it is an index, a list or in data."""
     assert in_parentheses(strip_markers(text, known=())) == read
 
 
@@ -133,12 +147,34 @@ def test_a_dash_between_markers_makes_a_range() -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        ("Old [1].\n\n[1]: https://a.b\n[2]: <c>", "Old [1].\n\n(1): https://a.b\n(2): <c>"),
-        ('- [1]: page.html "Title"\n> [ 2 ]:\n> /c', '- (1): page.html "Title"\n> ( 2 ):\n> /c'),
+        (
+            "Sources:\n1. https://a.b\n2. [B](https://b.c)\n",
+            "Sources:\n-  https://a.b\n-  [B](https://b.c)\n",
+        ),
+        (
+            "## References\n\n10) A\n   https://a.b\n\n11) B\n\nEnd.\n1. C",
+            "## References\n\n-   A\n   https://a.b\n\n-   B\n\nEnd.\n1. C",
+        ),
+        ("**参考资料：**\n1. 长城", "**参考资料：**\n-  长城"),
+        ("Steps:\n1. Go.", "Steps:\n1. Go."),
+        ("Sources\nof joy:\n1. Go.", "Sources\nof joy:\n1. Go."),
+        ("```\nSources:\n1. a\n```", "```\nSources:\n1. a\n```"),
+    ],
+)
+def test_a_numbered_list_of_sources_gets_bullets(text: str, read: str) -> None:
+    assert with_bullets(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Old [1].\n\n[1]: https://a.b\n[2]: <c>", "Old [1].\n\n[¹]: https://a.b\n[²]: <c>"),
+        ('- [1]: page.html "Title"\n> [ 2 ]:\n> /c', '- [¹]: page.html "Title"\n> [ ² ]:\n> /c'),
+        ("Read [the guide][12], [`code`][2]. ![Pic][3]", "Read [the guide][¹²], [`code`][²]. ![Pic][³]"),
     ],
 )
 def test_no_number_stays_the_label_of_a_link(text: str, read: str) -> None:
-    assert without_definitions(text) == read
+    assert with_raised_labels(text) == read
 
 
 @pytest.mark.parametrize(
@@ -151,10 +187,12 @@ def test_no_number_stays_the_label_of_a_link(text: str, read: str) -> None:
         "[page]: https://a.b",
         "See [1]: https://a.b",
         "[1]: The tower is tall.",
+        "`[the docs][1]` and $[a][1]$",
+        "m[i][1], [1][2], [^note][1], [the docs] [1]",
     ],
 )
 def test_code_notes_names_and_sentences_define_no_number(text: str) -> None:
-    assert without_definitions(text) == text
+    assert with_raised_labels(text) == text
 
 
 @pytest.mark.parametrize(
@@ -177,6 +215,7 @@ def test_numbers_of_the_documents_that_were_shown_are_citations() -> None:
     text = "Paris [1, 2] is the capital [2]. Its shape is [3, 9]."
     assert strip_markers(text, known={1, 2, 3}) == "Paris is the capital. Its shape is [3, 9]."
     assert strip_markers("Paris [1] is the capital [1-3].", known={1, 2, 3}) == "Paris is the capital."
+    assert strip_markers("Old.[^1][^2] Big.[^9] So.[^x]", known={1, 2}) == "Old. Big.[^9] So.[^x]"
 
 
 @settings(max_examples=120, deadline=None)

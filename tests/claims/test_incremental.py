@@ -85,6 +85,10 @@ HARD = (
     "It is tall.长城很长。(见下文)李白写诗。(2)It is.[a](http://b.c) One.🗼 and two.* Three.^1 Four",
     "<ul><li>One is.</li><li>Two is it</li></ul><p>Three is. Four</p> Five",
     "<think>One. Two three. Four</think> Five is odd. Six is not.\n<think>Seven. Eight</think> Nine is. Ten",
+    "One is odd. It is so.\n\n**Sources:**\n\n"
+    + "".join(f"{n}. https://example.com/a/rather/long/address/of/page-{n}\n" for n in range(1, 15))
+    + "\nThat is all. It\n1. Two. Three\n",
+    "Read [the guide. It is][2] and [the docs][1]. Then [more. Or][x] go. On [it goes\n\n[1]: https://a.b\n",
     "See [a. b c](http://x.y). Next [1]. Then [2] and [3] more. End [1",
     "```\ncode. Here\n\nnever closed. At all",
     "One is odd.\n\n    code. Here\n\nTwo is even. Three",
@@ -225,7 +229,8 @@ def test_a_sentence_is_settled_once_the_next_one_has_its_first_word() -> None:
         ("He came to the U.S. The ", "He came to the U.S."),
         ("He came to the U.S. navy ", ""),
         ("Pi is 3.14 and ", ""),
-        ("It is so [1]. That ", "It is so."),
+        ("It is so [1]. That ", "It is so (1)."),
+        ("It is so.[1] That ", "It is so."),
         ("It is so.[1", ""),
         ("**Paris is big. It is ", ""),
         ("**Paris is big. It is** old. So ", "**Paris is big. It is** old."),

@@ -526,3 +526,44 @@ def test_real_replies_have_claims_to_check() -> None:
 def test_segmenting_any_repetition_comes_to_an_end(unit: str) -> None:
     text = unit * (200_000 // len(unit))  # in quadratic time it would not, before pytest's time-out
     assert all(text[claim.start : claim.end] == claim.text for claim in segment(text))
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Sources: (1)",
+        "来源：(1)、(2)",
+        "1. [Eiffel Tower](https://example.com/a)",
+        "[More](https://a.b)",
+        "See https://en.wikipedia.org/wiki/Eiffel_Tower.",
+        "More at www.example.com/a_(b).",
+        "Visit <https://example.org>.",
+        "The site is https://example.org",
+        "(1) Eiffel Tower, https://example.com/eiffel",
+        "参见 https://a.b。",
+        "> [!NOTE]",
+    ],
+)
+def test_what_only_names_a_source_is_no_fact(draft: str) -> None:
+    assert not any(claim.checkable for claim in segment(draft))
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "[The Eiffel Tower is 330 metres tall.](https://example.com)",
+        "[330 metres](https://example.com)",
+        "The Eiffel Tower is 330 metres tall (https://example.com)",
+        "- Height: 330 metres, https://example.com",
+        "Capital: Paris (https://example.com)",
+        "Dodos eat fruit, https://example.com",
+        "Sources: 3 million people",
+    ],
+)
+def test_a_fact_beside_the_address_of_its_source_is_one(draft: str) -> None:
+    assert [claim.checkable for claim in segment(draft)] == [True]
+
+
+def test_a_marker_within_a_text_says_nothing() -> None:
+    (claim,) = segment("It is old (1)(2).", [(10, 13), (13, 16)])
+    assert (claim.text, claim.plain) == ("It is old (1)(2).", "It is old.")

@@ -201,7 +201,7 @@ def test_the_form_that_the_prompt_dictates_is_readable(language: Language) -> No
             "Here you are:\n\n=== 1\n\nA is B.\n\n=== 2\nC.\n=== end\nI hope this helps!",
             {1: "A is B.", 2: "C."},
         ),
-        ("=== 1:\nA is B.[1] \r\n=== 2\r\nC [2].\r\n", {1: "A is B.", 2: "C."}),
+        ("=== 1:\nA is B.[1] \r\n=== 2\r\nC.[2]\r\n", {1: "A is B.", 2: "C."}),
         ("=== 2\nC.", {2: "C."}),
         ("=== 0\nA.\n=== 3\nB.\n=== 9999\nC.\n=== 2\nD.", {2: "D."}),
         ("=== 1\nA.\n=== 2\nB.\n=== 1\nC.", {2: "B."}),

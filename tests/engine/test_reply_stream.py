@@ -181,8 +181,8 @@ async def test_a_stream_that_is_cancelled_before_its_first_event_ends_what_is_un
 async def test_a_link_definition_of_the_upstream_never_leaves_for_a_marker_of_ours(
     citations: UpstreamCitations,
 ) -> None:
-    script = Script("Rome is a city [1]. |It is old.\n\n[1]: |https://wrong.example/|rome\n")
+    script = Script("Rome is a city.[1] |It is old.\n\n[1]: |https://wrong.example/|rome\n")
     verifier = Verifier(Shelf(), Judge(), citations=citations)
     events = Pipeline(script, verifier, Options(), DeliveryPolicy("sentence")).events(Chat({"messages": []}))
     sent = "".join([event.text async for event in events if isinstance(event, TextEvent)])
-    assert sent == "Rome is a city.[1] It is old.[1]\n\n(1): https://wrong.example/rome\n"
+    assert sent == "Rome is a city.[1] It is old.[1]\n\n[¹]: https://wrong.example/rome\n"
