@@ -500,3 +500,12 @@ class Outcome:
     def answer(self) -> Attempt:
         """The attempt that the client gets."""
         return self.trimmed or self.attempts[self.best]
+
+    @property
+    def dropped(self) -> tuple[Finding, ...]:
+        """The failed claims that were taken out of the best attempt; a failed heading stays."""
+        if self.trimmed is None:
+            return ()
+        left = {finding.claim.text for finding in self.trimmed.findings}
+        failed = self.attempts[self.best].nonfactual
+        return tuple(finding for finding in failed if finding.claim.text not in left)

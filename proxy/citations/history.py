@@ -1,7 +1,7 @@
 """What Vouch adds at the end of a reply, and the removal of all that it added when the reply comes back.
 
-At the end stand the notice, a line that says that most of the reply failed or was not checked, and the
-footer, a list of sources. Both are for someone who reads nothing but the text.
+At the end stand the notice, a line that says that most of the reply failed or was not checked, or how much
+was left out, and the footer, a list of sources. Both are for someone who reads nothing but the text.
 """
 
 from __future__ import annotations
@@ -221,7 +221,10 @@ class _Words:
     only: str
     none: str
     some: str
+    one_left_out: str
+    left_out: str
     nothing_left: str
+    gap: str
     checking: str
     found: str
     unchecked: str
@@ -236,7 +239,10 @@ _WORDS: Mapping[Language, _Words] = {
         only="This statement was not found in the sources.",
         none="None of these {all} statements was found in the sources.",
         some="{failed} of {all} statements were not found in the sources.",
+        one_left_out="{count} statement was left out because the sources do not bear it out.",
+        left_out="{count} statements were left out because the sources do not bear them out.",
         nothing_left="None of the reply's statements was found in the sources, so they were left out.",
+        gap=" ",
         checking="Checking the reply against the sources",
         found="{found} of {all} statements found",
         unchecked="{count} not checked",
@@ -249,7 +255,10 @@ _WORDS: Mapping[Language, _Words] = {
         only="这句陈述未在资料中找到依据。",
         none="这 {all} 句陈述均未在资料中找到依据。",
         some="{all} 句陈述中有 {failed} 句未在资料中找到依据。",
+        one_left_out="有 {count} 句陈述在资料中没有依据，已略去。",
+        left_out="有 {count} 句陈述在资料中没有依据，已略去。",
         nothing_left="回答中的陈述均未在资料中找到依据，已全部略去。",
+        gap="",
         checking="正在对照资料核实回答",
         found="{all} 句陈述中有 {found} 句找到依据",
         unchecked="{count} 句未核实",
@@ -259,18 +268,29 @@ _WORDS: Mapping[Language, _Words] = {
 }
 
 
-def notice(text: str, findings: Sequence[Finding]) -> str:
+def notice(text: str, findings: Sequence[Finding], *, dropped: int = 0) -> str:
     """The notice for a reply, in its language (English where the language is neither English nor Chinese).
 
-    Empty where less than half of its claims failed and less than half could not be checked.
+    It says how many claims were `dropped`, of which nothing else in the text tells, and what became of those
+    that are left. Empty where nothing was dropped, less than half of the claims failed and less than half
+    could not be checked; and where no claim is left, since `nothing_left` stands there.
     """
+    if not any(finding.verdict is not Verdict.NOT_CHECKABLE for finding in findings):
+        return ""
+    words = _WORDS[language_of(text)]
+    gone = words.one_left_out if dropped == 1 else words.left_out
+    said = (gone.format(count=dropped) if dropped else "", _failed_or_unchecked(words, findings))
+    return words.gap.join(filter(None, said))
+
+
+def _failed_or_unchecked(words: _Words, findings: Sequence[Finding]) -> str:
+    """What the notice says of the claims that are left."""
     verdicts = [finding.verdict for finding in findings if finding.verdict is not Verdict.NOT_CHECKABLE]
     failed = sum(verdict.nonfactual for verdict in verdicts)
     unverified = verdicts.count(Verdict.UNVERIFIED)
     count = len(verdicts)
-    if not verdicts or 2 * max(failed, unverified) < count:
+    if 2 * max(failed, unverified) < count:
         return ""
-    words = _WORDS[language_of(text)]
     if unverified == count:
         return words.skipped
     if unverified > failed:
@@ -320,14 +340,19 @@ def notice_span(text: str, warnings: Iterable[str]) -> Span | None:
     """The span of the notice that ends a text which came back, white space apart, or None."""
     markers = "|".join(re.escape(warning.strip()) for warning in warnings if warning.strip())
     prefix = rf"(?:(?:{markers}) )?" if markers else ""
-    match = re.search(rf"{_PARAGRAPH}{prefix}(?:{_SENTENCES})\s*\Z", text[-_LONGEST_NOTICE:])
+    match = re.search(
+        rf"{_PARAGRAPH}{prefix}(?:{_SENTENCES})(?: ?(?:{_SENTENCES}))?\s*\Z", text[-_LONGEST_NOTICE:]
+    )
     return None if match is None else (len(text) - len(text[-_LONGEST_NOTICE:]) + match.start(), len(text))
 
 
 _SENTENCES = "|".join(
-    re.sub(r"\\\{(?:failed|all)\\\}", r"\\d{1,6}", re.escape(sentence))
+    re.sub(r"\\\{(?:failed|all|count)\\\}", r"\\d{1,6}", re.escape(sentence))
     for words in _WORDS.values()
-    for sentence in (words.skipped, words.unverified, words.only, words.none, words.some)
+    for sentence in (
+        *(words.one_left_out, words.left_out),
+        *(words.skipped, words.unverified, words.only, words.none, words.some),
+    )
 )
 _LONGEST_NOTICE = 400
 """More code points than a notice has with its marker, and the white space behind it."""

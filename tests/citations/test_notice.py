@@ -57,6 +57,37 @@ def test_a_summary_says_what_was_found_and_what_became_of_the_rest(
     assert summary(text, findings(text, verdicts), corrected=corrected, dropped=dropped) == said
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "dropped", "said"),
+    [
+        ("+++", 1, "1 statement was left out because the sources do not bear it out."),
+        ("++-", 6, "6 statements were left out because the sources do not bear them out."),
+        (
+            "?+?",
+            2,
+            "2 statements were left out because the sources do not bear them out. "
+            "2 of 3 statements could not be checked against the sources.",
+        ),
+        ("...", 3, ""),
+    ],
+)
+def test_it_counts_what_was_left_out(verdicts: str, dropped: int, said: str) -> None:
+    text = "One thing is true. Another thing is so. A third one too."
+    given = notice(text, findings(text, verdicts), dropped=dropped)
+    assert given == said
+    assert bare([text + appended(text, given, WARNING)], [WARNING]) == [text]
+
+
+def test_it_counts_what_was_left_out_in_chinese() -> None:
+    text = "长城很长。黄河很宽。"
+    one, six = (notice(text, findings(text, "++"), dropped=count) for count in (1, 6))
+    assert (one, six) == ("有 1 句陈述在资料中没有依据，已略去。", "有 6 句陈述在资料中没有依据，已略去。")
+    both = notice(text, findings(text, "??"), dropped=1)
+    assert both == f"{one}本回答未能对照资料核实。"
+    for said in (one, six, both):
+        assert bare([text + appended(text, said, WARNING)], [WARNING]) == [text]
+
+
 def test_it_speaks_the_reply_s_language() -> None:
     text = "长城很长。黄河很宽。"
     assert notice(text, findings(text, "-+")) == "2 句陈述中有 1 句未在资料中找到依据。"

@@ -168,7 +168,8 @@ def test_what_failed_is_marked_and_the_mark_comes_out_of_the_history(
 def test_what_failed_is_dropped(client: OpenAI, upstream: Upstream) -> None:
     upstream.enqueue(Reply(f"{GREETING}\n\n- {TRUE}\n- {UNKNOWN}\n- {TRUE_TOO}"))
     reply = ask(client, on_unsupported="drop", citation_style="none")
-    assert content_of(reply) == f"{GREETING}\n\n- {TRUE}\n- {TRUE_TOO}"
+    left_out = "⚠️ 1 statement was left out because the sources do not bear it out."
+    assert content_of(reply) == f"{GREETING}\n\n- {TRUE}\n- {TRUE_TOO}\n\n{left_out}"
     assert reply["verification"]["dropped"] == [UNKNOWN]
     assert "unsupported" not in verdicts(reply)
 

@@ -10,7 +10,7 @@ import pytest
 
 from proxy.cli.compose import Library
 from tests.scripted_upstream import Reply, Upstream, tool_calls
-from tests.server.facts import FALSE, TRUE, UNKNOWN
+from tests.server.facts import FALSE, TRUE, TRUE_TOO, UNKNOWN
 from tests.serving import serving, settings_for
 
 QUESTION = "What do you know about the Eiffel Tower?"
@@ -19,6 +19,7 @@ TAGS = (
     "### Chat History:\n<chat_history>\nUSER: Hi\n</chat_history>"
 )
 NOTHING_LEFT = "None of the reply's statements was found in the sources, so they were left out."
+ONE_LEFT_OUT = "1 statement was left out because the sources do not bear it out."
 
 
 def post(base_url: str, *, stream: bool = False, question: str = QUESTION, **vouch: Any) -> httpx.Response:
@@ -71,9 +72,31 @@ class TestPresets:
     ) -> None:
         stubborn(upstream, f"{TRUE} {FALSE}")
         text, verification = read(base_url, stream=stream, preset="strict")
-        assert (text, verification["dropped"]) == (f"{TRUE}[1]", [FALSE])
+        assert (text, verification["dropped"]) == (f"{TRUE}[1]\n\n⚠️ {ONE_LEFT_OUT}", [FALSE])
         stubborn(upstream, f"{FALSE} {UNKNOWN}")
         assert read(base_url, stream=stream, preset="strict")[0] == NOTHING_LEFT
+
+    def test_strict_says_how_much_was_left_out_and_takes_it_back(
+        self, base_url: str, upstream: Upstream, stream: bool
+    ) -> None:
+        stubborn(upstream, f"{TRUE} {FALSE} {UNKNOWN}")
+        text, verification = read(base_url, stream=stream, preset="strict")
+        said = "2 statements were left out because the sources do not bear them out."
+        assert text == f"{TRUE}[1]\n\n⚠️ {said}"
+        assert verification["dropped"] == [FALSE, UNKNOWN]
+        messages = [{"role": "assistant", "content": text}, {"role": "user", "content": QUESTION}]
+        httpx.post(f"{base_url}/chat/completions", json={"model": "test", "messages": messages}, timeout=60)
+        assert upstream.requests[-1].body["messages"][0]["content"] == TRUE
+        assert read(base_url, stream=stream, preset="strict", notice=False)[0] == f"{TRUE}[1]"
+
+    def test_what_was_left_out_is_not_what_could_not_go(
+        self, base_url: str, upstream: Upstream, stream: bool
+    ) -> None:
+        stubborn(upstream, f"{TRUE} {FALSE}\n\n- {UNKNOWN}\n  - {TRUE_TOO}")
+        text, verification = read(base_url, stream=stream, preset="strict")
+        assert UNKNOWN in text
+        assert text.endswith(f"⚠️ {ONE_LEFT_OUT}")
+        assert verification["dropped"] == [FALSE]
 
     def test_strict_refuses_what_could_not_be_checked(
         self, base_url: str, upstream: Upstream, stream: bool
@@ -131,7 +154,7 @@ class TestPresets:
         stubborn(upstream, f"{TRUE} {FALSE}")
         with serving(settings_for(upstream.url, preset="strict"), corpus) as base_url:
             assert post(base_url, stream=stream, preset="report").status_code == 400
-            assert read(base_url, stream=stream, preset="reader")[0] == f"{TRUE}[1]"
+            assert read(base_url, stream=stream, preset="reader", notice=False)[0] == f"{TRUE}[1]"
             told = read(base_url, stream=stream, question=TAGS)[0]
         assert FALSE not in told
 

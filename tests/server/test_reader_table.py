@@ -94,6 +94,9 @@ SITUATIONS: Mapping[str, Situation] = {
     "all of it failed, with `preset: strict`": Situation(
         f"{FALSE} {UNKNOWN}", options={"preset": "strict"}, verdicts=FAILED
     ),
+    "some of it failed, with `preset: strict`": Situation(
+        f"{TRUE} {FALSE} {UNKNOWN}", options={"preset": "strict"}, verdicts=FAILED | {"supported"}
+    ),
     "it could not be checked": Situation(
         TRUE,
         options={"deadline": 0.000001},

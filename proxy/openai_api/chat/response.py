@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from proxy.types import (
     Evidence,
     Finding,
     Json,
+    NoticePlace,
     Outcome,
     Usage,
     Verdict,
@@ -87,9 +88,8 @@ def choice(outcome: Outcome, rendering: Rendering) -> Choice:
     annotated = rendering.annotated(draft.text, attempt.findings, editable=draft.editable)
     untouched = (draft.choice.get("message") or {}).get("content")
     shown = draft.editable and bool(draft.text)
-    said = notice(draft.text, attempt.findings) if shown and rendering.notice != "none" else ""
+    said = _NOTICES[rendering.notice](outcome) if shown else ""
     in_text = said if rendering.notice == "text" else ""
-    told = said or _summary(outcome) if shown and rendering.notice == "event" else ""
     content = annotated.content + appended(annotated.content, in_text, rendering.warning)
     marked = bool(annotated.references) and rendering.style != "none"
     rewritten = shown and (marked or outcome.best > 0 or content != untouched)
@@ -100,7 +100,7 @@ def choice(outcome: Outcome, rendering: Rendering) -> Choice:
         annotations=[annotation(reference) for reference in annotated.references],
         references=[reference_object(reference) for reference in annotated.references],
         verification=verification(outcome, annotated, rendering.aggregation),
-        notice=told,
+        notice=said if rendering.notice == "event" else "",
         rewritten=rewritten,
     )
 
@@ -117,14 +117,34 @@ def reply_fields(answer: Answer, rendered: Sequence[Choice]) -> Json:
     return uncited(raw) if any(choice.rewritten for choice in rendered) else raw
 
 
+def _notice(outcome: Outcome) -> str:
+    """What failed, could not be checked or was left out, where that has to be said."""
+    answer = outcome.answer
+    return notice(answer.draft.text, answer.findings, dropped=len(outcome.dropped))
+
+
+def _status(outcome: Outcome) -> str:
+    """The notice where it has to be said of what is left; else what was found and what became of the rest,
+    which counts what was left out, too."""
+    answer = outcome.answer
+    return _notice(outcome) if notice(answer.draft.text, answer.findings) else _summary(outcome)
+
+
 def _summary(outcome: Outcome) -> str:
     """What was found and what became of the rest."""
     answer = outcome.answer
     said = {finding.claim.text for finding in answer.findings}
     earlier = (finding for attempt in outcome.attempts[: outcome.best] for finding in attempt.nonfactual)
-    dropped = outcome.attempts[outcome.best].nonfactual if outcome.trimmed else ()
+    dropped = outcome.dropped
     corrected = {finding.claim.text for finding in earlier} - said - {each.claim.text for each in dropped}
     return summary(answer.draft.text, answer.findings, corrected=len(corrected), dropped=len(dropped))
+
+
+_NOTICES: Mapping[NoticePlace, Callable[[Outcome], str]] = {
+    "text": _notice,
+    "event": _status,
+    "none": lambda _: "",
+}
 
 
 def completion(answer: Answer, rendered: list[Choice]) -> Json:
@@ -215,7 +235,7 @@ def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregatio
     """`verification`: the verdict on each claim of the content, and the failed claims of each attempt."""
     attempt = outcome.answer
     verdicts = [part.verdict for finding in attempt.findings for part in finding.parts or (finding,)]
-    dropped = [finding.claim.text for finding in outcome.attempts[outcome.best].nonfactual]
+    dropped = [finding.claim.text for finding in outcome.dropped]
     return {
         "status": attempt.status,
         "verdict": str(verdict_of(verdicts, aggregation)),
