@@ -41,7 +41,7 @@ _SPECIAL = re.compile(
     r"|\\\((?:[^\\]|\\[^()]){1,5000}?\\\)|\\\[(?:[^\\]|\\[^\[\]]){1,5000}?\\\])"
     r"|(?P<escape>\\(?=[!-/:-@\[-`{-~]))"
     rf"|(?P<image>!\[{_TEXT}\]{_TARGET})"
-    rf"|(?P<link>\[(?P<label>{_TEXT})\](?:{_TARGET}|(?P<reference>\[(?!\^)[^\[\]\n]{{1,64}}\])))"
+    rf"|(?P<link>\[(?P<label>{_TEXT})\](?:{_TARGET}|(?P<reference>\[(?!\^)[^\[\]\n]{{1,64}}\](?!\())))"
     r"|(?P<autolink><(?:https?|ftp|mailto):[^\s<>]{1,2000}>)"
     rf"|(?P<url>(?:https?://|www\.)[^\s<>\[\]\"“”‘’（）【】「」『』，。；、！？{HAN}]{{1,2000}})"
     r"|(?P<br><(?:br|/?(?:li|[uo]l|p|div|h[1-6]|t[rdh]|d[tdl]|table|blockquote|summary|details))"

@@ -227,6 +227,7 @@ def test_numbers_of_the_documents_that_were_shown_are_citations() -> None:
 @example("Paris. *\n_。*. \n*. \n", random.Random(1), "brackets")
 @example("_. [1] <http://a.b> [1]. \n", random.Random(1), "brackets")
 @example("Paris! \n", random.Random(2), "markdown")
+@example("Paris. [x] \n", random.Random(2), "markdown")
 @example("a[1]……a \nParis. \n", random.Random(2), "markdown")
 def test_marks_at_claim_ends_come_out_without_a_trace(
     text: str, rng: random.Random, style: CitationStyle
