@@ -6,8 +6,8 @@
 - Alone in an item of a list, or in a row of a table (a row is one claim): the whole line with its list mark.
   Items are not renumbered, and the sentence that introduces a list stays.
 
-Headings, header rows, an item with others nested under it and a paragraph above a ruler stay: without them
-what follows would mean something else.
+A table's header goes with the last of its rows. Headings, other header rows, an item with others nested under
+it and a paragraph above a ruler stay: without them what follows would mean something else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from proxy.text.markdown import Block, Span, blocks, is_ruler
 from proxy.text.pairs import Mark, marks_of
 from proxy.types import Claim
 
-_KEPT = frozenset({"heading", "header"})
 _BLANK = " \t\r\n>"
 _PREFIX = re.compile(r"[ \t>]*")
 _SPACES = re.compile(r"[ \t]*")
@@ -61,11 +60,16 @@ def cuts(text: str, claims: Sequence[Claim]) -> tuple[Edit, ...] | None:
     ordered = sorted(claims, key=lambda claim: claim.start)
     starts = [claim.start for claim in ordered]
     edits: list[Edit] = []
+    row_stays = False
     for block in reversed(blocks(text)):
         first = bisect_left(starts, block.lines[0][0])
         last = bisect_left(starts, block.lines[-1][1])
+        kept = block.kind == "heading" or (block.kind == "header" and row_stays)
+        row_stays = block.kind == "row" and (row_stays or first == last)
         if first == last:
             continue
+        if kept:
+            return None
         block_edits = _block_cuts(text, block, _runs(text, ordered[first:last]))
         if block_edits is None:
             return None
@@ -73,6 +77,24 @@ def cuts(text: str, claims: Sequence[Claim]) -> tuple[Edit, ...] | None:
             edits.append(edit)
             text = applied(text, [edit])
     return tuple(edits)
+
+
+def headers(text: str, claims: Sequence[Claim]) -> list[Span]:
+    """The spans of the headers of tables that lose all of their rows with the claims, from the first cell to
+    the last, in order."""
+    starts = sorted(claim.start for claim in claims)
+    emptied: list[Span] = []
+    going, staying = 0, 0
+    for block in reversed(blocks(text)):
+        start, end = block.lines[0][0], block.lines[-1][1]
+        if block.kind == "row":
+            goes = bisect_left(starts, start) < bisect_left(starts, end)
+            going, staying = going + goes, staying + (not goes)
+            continue
+        if block.kind == "header" and going and not staying:
+            emptied.append((start, end))
+        going = staying = 0
+    return emptied[::-1]
 
 
 def _runs(text: str, claims: Sequence[Claim]) -> list[Span]:
@@ -87,12 +109,10 @@ def _runs(text: str, claims: Sequence[Claim]) -> list[Span]:
 
 
 def _block_cuts(text: str, block: Block, runs: Sequence[Span]) -> list[Edit] | None:
-    if block.kind in _KEPT:
-        return None
     start, end = block.lines[0][0], block.lines[-1][1]
     around = text[start : runs[0][0]] + text[runs[-1][1] : end]
     alone = len(runs) == 1 and not around.strip(_BLANK + "*_~")
-    if alone or block.kind == "row":
+    if alone or block.kind in ("row", "header"):
         whole = _whole(text, block)
         return None if whole is None else [Edit(*whole)]
     marks = [replace(mark, start=start + mark.start) for mark in marks_of(text[start:end])]
@@ -116,6 +136,8 @@ def _whole(text: str, block: Block) -> Span | None:
     """The lines of a block and the blank lines that set it apart."""
     start = text.rfind("\n", 0, block.lines[0][0]) + 1
     end = _line_end(text, block.lines[-1][1])
+    if block.kind == "header":
+        end = _line_end(text, end + 1)  # the ruler
     below = text[end + 1 : _line_end(text, end + 1)]
     following = _next_line(text, end)
     on_ruler = block.kind == "paragraph" and is_ruler(below.strip(_BLANK))

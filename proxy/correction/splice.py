@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from proxy.claims.segment import segment
-from proxy.correction.cuts import Edit, applied, cuts, moving
+from proxy.correction.cuts import Edit, applied, cuts, headers, moving
 from proxy.correction.leaks import has_delimiters
 from proxy.text.markdown import blocks
 from proxy.text.pairs import unpaired
@@ -104,8 +104,12 @@ def without(draft: Draft, failed: Sequence[Finding]) -> Draft | None:
 
 
 def _removable(text: str, claims: Sequence[Claim]) -> Sequence[Claim]:
-    """The claims that can be taken out together; none where nothing checkable would be left."""
+    """The claims that can be taken out together, with the headers of tables of which no row is left; none
+    where nothing checkable would be left."""
     before = segment(text)
+    emptied = set(headers(text, claims))
+    titles = [claim for claim in before if (claim.start, claim.end) in emptied and claim not in claims]
+    claims = sorted([*claims, *titles], key=lambda claim: claim.start)
 
     def removes(some: Sequence[Claim]) -> bool:
         edits = cuts(text, some)

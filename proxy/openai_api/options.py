@@ -396,6 +396,13 @@ def find_model(models: Mapping[str, Model], name: str | None) -> Model:
         return next(iter(models.values()))
     named = [models[name]] if name in models else [each for each in models.values() if each.full_name == name]
     if not named:
-        message = f"The model {name!r} does not exist. There are {', '.join(models)}."
-        raise ModelNotFoundError(message, param="model")
+        raise ModelNotFoundError(_unknown(models, name), param="model")
     return named[0]
+
+
+def _unknown(models: Mapping[str, Model], name: str) -> str:
+    """Why there is no model of that name: behind a known one it has a wrong profile, or it is unknown."""
+    model, _, profile = name.rpartition("@")
+    if model in models or any(each.full_name == model for each in models.values()):
+        return f"The model {model!r} has no profile {profile!r}. There are {', '.join(PROFILES)}."
+    return f"The model {name!r} does not exist. There are {', '.join(models)}."

@@ -24,7 +24,7 @@ from proxy.openai_api.corpus_search import parse_search, search_corpus
 from proxy.openai_api.models import model_object, model_objects
 from proxy.openai_api.options import RequestOptions, ResolvedOptions, find_model
 from proxy.openai_api.profiles import HEADER
-from proxy.openai_api.references import passage_object, passage_page, wanted_around
+from proxy.openai_api.references import message_page, passage_object, passage_page, wanted_around
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import Envelope, echo
 from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
@@ -159,9 +159,13 @@ class Endpoints:
         """A passage, with those around it where they are wanted: JSON, or a page for a browser."""
         passages, given = self.context.passages, request.query_params.get("around")
         passage = await asyncio.to_thread(passages.get, request.path_params["id"])
-        if passage is None:
-            raise NotFoundError(f"No passage {request.path_params['id']!r}; the index may have been rebuilt.")
         html = "text/html" in request.headers.get("accept", "")
+        if passage is None:
+            missing = f"No passage {request.path_params['id']!r}; the index may have been rebuilt."
+            if not html:
+                raise NotFoundError(missing)
+            page = message_page("This passage is no longer here", missing)
+            return HTMLResponse(page, NotFoundError.status, inert(self.settings.server.frame_ancestors))
         if given is None and not html:
             return JSONResponse(passage_object(passage))
         around = await asyncio.to_thread(passages.around, passage.id, wanted_around(given, int(html)))

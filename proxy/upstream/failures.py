@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from proxy.errors import UpstreamConnectionError, UpstreamError
 from proxy.types import Json
@@ -51,7 +53,8 @@ def from_answer(
         whose = "your API key" if endpoint.client_key else "the API key that Vouch is configured with"
         message = f"{endpoint.model} refused {whose} ({status}): {reason}"
     else:
-        message = f"{endpoint.model} answered {status}: {reason}"
+        hint = " (is `/v1` missing in api_base?)" if status == 404 and _unversioned(endpoint.api_base) else ""
+        message = f"{endpoint.model} answered {status}: {reason}{hint}"
     secrets = endpoint.secrets(client_key)
     told = {key: _text(said.get(key)) for key in ("type", "code", "param")}
     return UpstreamError(
@@ -60,6 +63,11 @@ def from_answer(
         **{key: text and scrubbed(text, secrets) for key, text in told.items()},
         headers=passed_on(headers),
     )
+
+
+def _unversioned(api_base: str | None) -> bool:
+    """Whether the path of an address names no version of the API, such as `/v1`."""
+    return api_base is not None and not re.search(r"/v\d", urlsplit(api_base).path)
 
 
 def from_event(body: Json, endpoint: Endpoint, client_key: str | None = None) -> UpstreamError:

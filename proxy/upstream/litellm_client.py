@@ -269,6 +269,15 @@ async def _aclose(response: Any) -> None:
 
 
 def wanted_keys(model: str) -> tuple[str, ...]:
-    """Environment variables in which litellm expects a key for the model and that are not set."""
-    missing = litellm.validate_environment(model).get("missing_keys") or ()
+    """Environment variables in which litellm expects a key for the model and that are not set.
+
+    An empty one is not set: litellm takes it for a key, so it is kept from it.
+    """
+    empty = [name for name, value in os.environ.items() if name.endswith("_KEY") and not value]
+    for name in empty:
+        del os.environ[name]
+    try:
+        missing = litellm.validate_environment(model).get("missing_keys") or ()
+    finally:
+        os.environ.update(dict.fromkeys(empty, ""))
     return tuple(name for name in missing if name.endswith("_KEY"))

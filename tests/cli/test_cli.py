@@ -243,6 +243,8 @@ def test_a_port_in_use_is_one_clear_line(tmp_path: Path, example_index: Path) ->
 def test_a_missing_key_is_one_clear_line(tmp_path: Path, example_index: Path) -> None:
     serve = ["serve", "--index", str(example_index), "--port", "0", "--model"]
     assert "OPENAI_API_KEY" in one_line(vouch(*serve, "openai/gpt-4o-mini", folder=tmp_path))
+    assert "OPENAI_API_KEY" in one_line(vouch(*serve, "gpt-4o-mini", folder=tmp_path))
+    assert "OPENAI_API_KEY" in one_line(vouch(*serve, "gpt-4o-mini", folder=tmp_path, OPENAI_API_KEY=""))
     assert "ANTHROPIC_API_KEY" in one_line(vouch(*serve, "anthropic/claude-sonnet-4-5", folder=tmp_path))
     assert "--model" in one_line(vouch("serve", "--api-base", "http://127.0.0.1:1/v1", folder=tmp_path))
     line = one_line(vouch(*serve, "openai/llama3.2", "--api-base", "localhost:11434/v1", folder=tmp_path))

@@ -53,6 +53,12 @@ HELLO = [{"role": "user", "content": "Hello"}]
             "over 200,000 characters",
         ),
         ({"model": "nobody", "messages": HELLO}, 404, "model", "'nobody' does not exist. There are test,"),
+        (
+            {"model": "test@markdwn", "messages": HELLO},
+            404,
+            "model",
+            "The model 'test' has no profile 'markdwn'. There are openai,",
+        ),
         ({"model": "test", "messages": [{"role": "user", "content": "\ud800"}]}, 400, None, "surrogate"),
         ({"model": "test", "messages": HELLO, "vouch": 1}, 400, "vouch", "must be an object"),
         (

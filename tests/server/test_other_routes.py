@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import httpx
@@ -113,6 +114,11 @@ def test_a_reference_is_json_for_programs_and_a_page_for_people(
     assert "<mark>330 metres</mark>" in marked.text
     status, _, answer = curl(f"{base_url}/references/nothing", b"", "-X", "GET")
     assert (status, answer["error"]["code"]) == (404, "not_found")
+    gone = httpx.get(f"{base_url}/references/<nothing>", headers={"accept": "text/html"})
+    assert (gone.status_code, gone.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "default-src 'none'" in gone.headers["content-security-policy"]
+    said = answer["error"]["message"].replace("nothing", "<nothing>")
+    assert escape(said) in gone.text
 
 
 def test_health_and_readiness(base_url: str) -> None:

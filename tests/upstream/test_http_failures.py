@@ -56,6 +56,24 @@ async def test_status_message_and_rate_limits_of_the_upstream_come_through(
     }
 
 
+async def test_a_404_asks_whether_the_address_lacks_its_version(
+    endpoint: Endpoint, upstream: Upstream
+) -> None:
+    bare = HTTPUpstream(replace(endpoint, api_base=upstream.url.removesuffix("/v1")))
+    try:
+        error = await failure(bare)
+    finally:
+        await bare.close()
+    assert error.status == 404
+    assert error.message.startswith("openai/ours answered 404: ")
+    assert error.message.endswith("(is `/v1` missing in api_base?)")
+
+
+async def test_a_404_behind_a_version_asks_nothing(http: HTTPUpstream, upstream: Upstream) -> None:
+    upstream.enqueue(Status(404, "No such model"))
+    assert (await failure(http)).message == "openai/ours answered 404: No such model"
+
+
 @pytest.mark.parametrize("status", [400, 402, 404, 409, 413, 422, 451, 500, 502, 503, 504, 529])
 async def test_the_status_of_the_upstream_is_ours(
     status: int, http: HTTPUpstream, upstream: Upstream

@@ -232,7 +232,11 @@ def reference_object(reference: Reference) -> Json:
 
 
 def verification(outcome: Outcome, annotated: Annotated, aggregation: Aggregation) -> Json:
-    """`verification`: the verdict on each claim of the content, and the failed claims of each attempt."""
+    """`verification`: the verdict on each claim of the content, and the failed claims of each attempt.
+
+    A claim with parts counts as its parts do, in the reply's verdict and in `shares`: RefChecker's rules
+    (section 3.4) are over the smallest statements.
+    """
     attempt = outcome.answer
     verdicts = [part.verdict for finding in attempt.findings for part in finding.parts or (finding,)]
     dropped = [finding.claim.text for finding in outcome.dropped]
