@@ -190,7 +190,9 @@ def _blank_marks(match: re.Match[str]) -> str:
     stop, marks, gap, following = match.groups()
     cited = _CITATIONS.match(marks)
     kept = marks[cited.end() :] if cited else marks
-    begins = not following.islower() if gap else following.isupper() or _UNSPACED.match(following)
+    begins = following.isupper() or _UNSPACED.match(following)
+    if gap:  # a formula alone would be no sentence
+        begins = not following.islower() and following != "$"
     if begins or not following:
         return stop.rstrip("*").ljust(len(stop) + len(marks))
     return stop.ljust(len(stop) + len(marks) - len(kept)) + kept
