@@ -161,7 +161,7 @@ def annotate(
             spans[n].append((length, length + len(marker)) if marker else (start, end))
             length += len(marker)
         if warning and finding.verdict.nonfactual:
-            sign = behind(draft[max(0, claim.end - 2) : claim.end], warning)
+            sign = warning if cited else behind(draft[max(0, claim.end - 2) : claim.end], warning)
             pieces.append(sign)
             length += len(sign)
         claims.append(Located(start, end, finding, cited, tuple(own)))

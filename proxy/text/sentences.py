@@ -192,7 +192,7 @@ def _blank_marks(match: re.Match[str]) -> str:
     kept = marks[cited.end() :] if cited else marks
     begins = following.isupper() or _UNSPACED.match(following)
     if gap:  # a formula alone would be no sentence
-        begins = not following.islower() and following != "$"
+        begins = not following.islower() and following not in ("$", "\\")
     if begins or not following:
         return stop.rstrip("*").ljust(len(stop) + len(marks))
     return stop.ljust(len(stop) + len(marks) - len(kept)) + kept
