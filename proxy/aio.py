@@ -57,6 +57,7 @@ class Asker:
         tokens: those spent so far.
         waited: seconds that the request waited for its place; None where it needed none.
         model: the name of the model that it asks.
+        failed: the HTTP status of the error that its stream ended with; 0: with none.
         phases: seconds spent in each phase (upstream, retrieval, checking, correction), added up.
         counts: what happened, by the name of the metric and its labels.
         steps: what was done when, in the order in which it ended.
@@ -73,6 +74,7 @@ class Asker:
     tokens: int = 0
     waited: float | None = None
     model: str = ""
+    failed: int = 0
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
     steps: list[Step] = field(default_factory=list)

@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -91,25 +91,26 @@ def create_app(
 
         return Route(path, handle, methods=[method])
 
+    routes = [
+        route("/v1/chat/completions", Endpoints.chat, "POST"),
+        route("/v1/responses", Endpoints.responses, "POST"),
+        route("/v1/check", Endpoints.check_text, "POST"),
+        route("/v1/citations/check", Endpoints.check_citations, "POST"),
+        route("/v1/search", Endpoints.search, "POST"),
+        *(route(f"/v1/{name}", Endpoints.forward, "POST") for name in FORWARDED),
+        route("/v1/models", Endpoints.models, "GET"),
+        route("/v1/models/{name:path}", Endpoints.model, "GET"),
+        route("/v1/references/{id}", Endpoints.reference, "GET"),
+        route("/healthz", Endpoints.healthz, "GET"),
+        route("/readyz", Endpoints.readyz, "GET"),
+        Route("/admin/reload", admin.reload, methods=["POST"]),
+        *(page_routes() if settings.web.enabled else ()),
+        *([Route("/metrics", _exposed(metrics))] if metrics else []),
+        Route("/openapi.json", _described(keys=server.has_keys)),
+    ]
     app = Starlette(
-        routes=[
-            route("/v1/chat/completions", Endpoints.chat, "POST"),
-            route("/v1/responses", Endpoints.responses, "POST"),
-            route("/v1/check", Endpoints.check_text, "POST"),
-            route("/v1/citations/check", Endpoints.check_citations, "POST"),
-            route("/v1/search", Endpoints.search, "POST"),
-            *(route(f"/v1/{name}", Endpoints.forward, "POST") for name in FORWARDED),
-            route("/v1/models", Endpoints.models, "GET"),
-            route("/v1/models/{name:path}", Endpoints.model, "GET"),
-            route("/v1/references/{id}", Endpoints.reference, "GET"),
-            route("/healthz", Endpoints.healthz, "GET"),
-            route("/readyz", Endpoints.readyz, "GET"),
-            Route("/admin/reload", admin.reload, methods=["POST"]),
-            *(page_routes() if settings.web.enabled else ()),
-            *([Route("/metrics", _exposed(metrics))] if metrics else []),
-            Route("/openapi.json", _described(keys=server.has_keys)),
-        ],
-        middleware=_middleware(settings, signer, metrics, tracer, group),
+        routes=routes,
+        middleware=_middleware(settings, [route.path for route in routes], signer, metrics, tracer, group),
         exception_handlers={HTTPException: _not_routed, VouchError: _failed, Exception: _failed},
         lifespan=_lifespan(list(reloaders.values()), closed, metrics, group),
     )
@@ -119,6 +120,7 @@ def create_app(
 
 def _middleware(
     settings: Settings,
+    paths: Sequence[str],
     signer: Signer | None,
     metrics: Metrics | None,
     tracer: Tracer | None,
@@ -129,7 +131,7 @@ def _middleware(
     ring = KeyRing(server.api_keys, settings.limits, Path(server.key_file) if server.key_file else None)
     return [
         Middleware(Mounted),
-        Middleware(RequestId, metrics=metrics, tracer=tracer),
+        Middleware(RequestId, paths=paths, metrics=metrics, tracer=tracer),
         *([] if server.has_keys else [Middleware(LocalOnly, hosts=_names(server), origins=_own(server))]),
         *([Middleware(CORSMiddleware, **_CORS, allow_origins=origins)] if origins else []),
         Middleware(_InternalErrors),
@@ -245,6 +247,8 @@ class _InternalErrors:
 
         try:
             await self.app(scope, receive, noted)
+        except ClientDisconnect:
+            raise  # nobody is there to be answered
         except Exception as error:
             if begun or scope["type"] != "http":
                 raise

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -60,15 +61,33 @@ class Mounted:
         await self.app(scope, receive, send)
 
 
+_LAST_EVENTS = (b"event: response.completed", b"event: response.incomplete", b"event: response.failed")
+_DONE, _DONE_ROOM = b"data: [DONE]", 20
+
+
+def _is_last(body: bytes) -> bool:
+    """Whether a piece of a stream ends it for the client."""
+    return _DONE in body[-_DONE_ROOM:] or body.startswith(_LAST_EVENTS)
+
+
 class RequestId:
     """`x-request-id` on every response: the client's own where it is safe to repeat, else a new one.
 
     It opens the account of whom the request is done for (`aio.ASKER`), and when the answer has ended, it logs
-    the request in one line and puts it into the metrics and its trace.
+    the request in one line and puts it into the metrics and its trace. The status there is how it ended: 499
+    where the client left, in a stream too, and that of the error which a stream ended with. `paths` are those
+    of the routes: a request that is refused before it reaches one counts for it.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics | None = None, tracer: Tracer | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        paths: Collection[str] = (),
+        metrics: Metrics | None = None,
+        tracer: Tracer | None = None,
+    ) -> None:
         self.app = app
+        self.paths = frozenset(paths)
         self.metrics = metrics
         self.tracer = tracer
 
@@ -80,21 +99,26 @@ class RequestId:
         request_id = given if _SAFE_ID.fullmatch(given) else secrets.token_hex(16).encode()
         scope.setdefault("state", {})["request_id"] = request_id.decode()
 
-        asker, begun, status = Asker("", request_id.decode()), time.perf_counter(), GONE
+        asker, begun, status, whole = Asker("", request_id.decode()), time.perf_counter(), GONE, False
         ASKER.set(asker)
         if self.tracer is not None and scope["path"] not in QUIET:
             asker.span = self.tracer.request(scope["method"], _described(scope), dict(_context(scope)))
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal status, whole
             if message["type"] == "http.response.start":
                 status = message["status"]
                 others = [header for header in message.get("headers", ()) if header[0] != _REQUEST_ID]
                 message = {**message, "headers": [*others, (_REQUEST_ID, request_id)]}
+            else:  # clients close a stream as soon as they have read its last event
+                whole = not message.get("more_body") or whole or _is_last(message.get("body", b""))
             await send(message)
 
         try:
             await self.app(scope, receive, send_with_id)
+            status = asker.failed or (status if whole else GONE)
+        except ClientDisconnect:  # in the middle of its body
+            status = GONE
         except asyncio.CancelledError:
             status = GONE
             raise
@@ -106,7 +130,8 @@ class RequestId:
             _end_trace(scope, asker, status)
 
     def _account(self, scope: Scope, asker: Asker, status: int, seconds: float) -> None:
-        path = getattr(scope.get("route"), "path", "other")
+        other = scope["path"] if scope["path"] in self.paths else "other"
+        path = getattr(scope.get("route"), "path", other)
         if path in QUIET:
             return
         level = logging.WARNING if status >= 500 else logging.INFO

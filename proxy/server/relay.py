@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from proxy.aio import ASKER, Ending, closing
 from proxy.errors import StoppingError, VouchError
 from proxy.openai_api.chat.stream import DONE, event
-from proxy.openai_api.error_object import error_object
+from proxy.openai_api.error_object import error_object, error_status
 from proxy.server.streaming import EVENT_STREAM, UNBUFFERED
 from proxy.upstream.budget import TOKEN
 from proxy.upstream.endpoint import Forwarded
@@ -83,5 +83,6 @@ class Relayed(Response):
                 if not self._streams:
                     raise
                 told = StoppingError() if self._ending.over.done() else error
+                ASKER.get().failed = error_status(told)
                 # The line break ends an event that lacks its own.
                 yield b"\n" + event(error_object(told)) + DONE

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from proxy.aio import Ending, closing
+from proxy.aio import ASKER, Ending, closing
 from proxy.engine.delivery import Answer, StreamEvent
 from proxy.errors import StoppingError, VouchError
+from proxy.openai_api.error_object import error_status
 from proxy.types import Json
 
 log = logging.getLogger(__name__)
@@ -122,10 +123,12 @@ async def _sent(
     except StopAsyncIteration:
         pass
     except VouchError as error:
+        ASKER.get().failed = error_status(error)
         for piece in serializer.failed(error):
             yield piece
     except Exception as error:
         log.exception("a stream broke off")
+        ASKER.get().failed = error_status(error)
         for piece in serializer.failed(error):
             yield piece
     finally:

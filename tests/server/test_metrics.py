@@ -7,6 +7,8 @@ import io
 import json
 import logging
 import re
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from proxy.cli.compose import Library
 from proxy.cli.logs import Lines, Objects
 from proxy.config.load import validate
 from proxy.errors import ConfigError
-from tests.scripted_upstream import Hang, Raw, Status, Upstream
+from tests.scripted_upstream import Hang, Raw, Reply, Status, Upstream
 from tests.server.facts import TRUE, UNKNOWN
 from tests.serving import serving, settings_for, until
 
@@ -302,3 +304,58 @@ def test_a_request_is_one_line_of_the_log(
 def test_a_key_that_is_none_is_refused_at_start(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"server\.api_keys"):
         validate({"server": {"api_keys": [wrong]}})
+
+
+@pytest.mark.parametrize("model", ["test", "test-raw"])
+def test_a_stream_counts_as_it_ended(
+    corpus: Library, upstream: Upstream, model: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = {"model": model, "messages": MESSAGES, "stream": True, "vouch": {"max_rounds": 0}}
+
+    def lines(base: str, until_seen: str) -> int:
+        """How many lines the client reads of a stream before it closes it."""
+        with httpx.stream("POST", f"{base}/chat/completions", json=body, timeout=60) as answer:
+            count = 0
+            for line in answer.iter_lines():
+                count += 1
+                if until_seen in line:
+                    break
+            return count
+
+    with serving(settings_for(upstream.url, server={"api_keys": []}), corpus) as base:
+        upstream.enqueue(TRUE)
+        assert lines(base, "[DONE]") > 2  # clients leave when they have read this
+        upstream.enqueue(Reply(TRUE, drop_after=3))
+        assert lines(base, "error") > 1
+        upstream.enqueue(Reply(f"{TRUE} {UNKNOWN} " * 50, pace=0.05))
+        assert lines(base, "data: {") > 0
+        upstream.wait_for_disconnect()
+
+        def seen(status: str) -> float:
+            return Scraped(base).sum("vouch_requests_total", route="/v1/chat/completions", status=status)
+
+        until(lambda: (seen("200"), seen("502"), seen("499")) == (1, 1, 1))
+    assert "an internal error" not in caplog.text
+
+
+def test_a_client_that_leaves_in_its_body_is_no_internal_error(
+    corpus: Library, upstream: Upstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(settings_for(upstream.url), corpus) as base:
+        address = httpx.URL(base)
+        with socket.create_connection((address.host, address.port or 80)) as connection:
+            head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n"
+            connection.sendall(f"{head}content-type: application/json\r\n\r\n{{".encode())
+            time.sleep(0.3)
+        requests = {"route": "/v1/chat/completions", "status": "499"}
+        until(lambda: Scraped(base).sum("vouch_requests_total", **requests) == 1)
+    assert "an internal error" not in caplog.text
+
+
+def test_a_refusal_counts_for_the_route_that_was_asked_for(corpus: Library, upstream: Upstream) -> None:
+    keys = [*KEYS[:1], {"name": "prometheus", "key": "key-of-prometheus", "scopes": ["metrics"]}]
+    with serving(settings_for(upstream.url, server={"api_keys": keys}), corpus) as base:
+        assert post(base, key="no-such-key") == 401
+        headers = {"authorization": "Bearer key-of-prometheus"}
+        text = httpx.get(base.removesuffix("/v1") + "/metrics", headers=headers, timeout=60).text
+        assert re.search(r'vouch_requests_total\{[^}]*route="/v1/chat/completions"[^}]*status="401"', text)
