@@ -18,20 +18,18 @@ from proxy.citations.report import CitationOptions, check_citations
 from proxy.config.settings import Settings
 from proxy.engine.app_context import AppContext
 from proxy.errors import BodyTooLargeError, MediaTypeError, NotFoundError, RequestError
-from proxy.openai_api.bodies import parse_body
-from proxy.openai_api.chat.request import UNCHECKED, parse_chat
+from proxy.openai_api.chat.request import UNCHECKED, parse_body, parse_chat
 from proxy.openai_api.citation_check import parse_check, report_object
 from proxy.openai_api.corpus_search import parse_search, search_corpus
 from proxy.openai_api.models import model_object, model_objects
 from proxy.openai_api.options import RequestOptions, ResolvedOptions, find_model
 from proxy.openai_api.profiles import HEADER
 from proxy.openai_api.references import message_page, passage_object, passage_page, wanted_around
-from proxy.openai_api.request_limits import require_allowed, within_limits
 from proxy.openai_api.responses.request import parse_response_request
 from proxy.openai_api.responses.response import Envelope, echo
 from proxy.openai_api.responses.stream import ResponseChunks, ResponseSerializer
 from proxy.openai_api.text_check import check_text, options_of, parse_text_check, sources_of
-from proxy.server.chats import ChatService
+from proxy.server.chats import ChatService, require_allowed, within_limits
 from proxy.server.rates import LARGE, LargeBodies
 from proxy.server.readiness import Canary
 from proxy.server.web_page import inert

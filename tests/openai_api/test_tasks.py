@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proxy.openai_api.tasks import task_of
+from proxy.openai_api.chat.request import task_of
 
 CHAT = "<chat_history>\nUSER: How tall is the Eiffel Tower?\nASSISTANT: 330 metres.\n</chat_history>"
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.openai_api.bodies import MOST_KEYS, MOST_VALUES
+from proxy.openai_api.chat.request import MOST_KEYS, MOST_VALUES
 from tests.corpora import build_index
 from tests.light import light_server
 from tests.scripted_upstream import Reply, Upstream

@@ -11,8 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from proxy.errors import RequestError
-from proxy.openai_api.bodies import chosen, expect, optional, required
-from proxy.openai_api.chat.request import ChatRequest, WarningsOf, parse_chat
+from proxy.openai_api.chat.request import (
+    ChatRequest,
+    WarningsOf,
+    chosen,
+    expect,
+    optional,
+    parse_chat,
+    required,
+)
 from proxy.types import Json
 
 
