@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evaluation.metrics import Estimates, Figures, Flags, Floats, Indexes, estimate, rounded, shown
 from evaluation.output import table
 from evaluation.refchecker.data import SETTINGS, Checked, Response, Setting
-from proxy.engine.aggregation import major, scalar, shares, strict
+from proxy.engine.judging import major, scalar, shares, strict
 from proxy.types import Verdict
 
 ALL = "all"

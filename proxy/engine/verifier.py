@@ -16,7 +16,7 @@ from typing import TypeVar
 from proxy.aio import ASKER, together
 from proxy.claims.context import contexts, needs_context, queries
 from proxy.engine import judging
-from proxy.engine.aggregation import combined
+from proxy.engine.judging import combined
 from proxy.errors import CheckError, RetrievalError
 from proxy.protocols import Checker, Extractor, Retriever
 from proxy.retrieval.fusion import fused

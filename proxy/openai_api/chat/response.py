@@ -11,8 +11,8 @@ from typing import Any
 from proxy.aio import Step
 from proxy.citations.history import appended, notice, summary
 from proxy.citations.place import QUOTE_GAP, Annotated, Located, Reference, safe_url
-from proxy.engine.aggregation import shares, verdict_of
 from proxy.engine.delivery import Answer, Rendering
+from proxy.engine.judging import shares, verdict_of
 from proxy.text.alignment import common
 from proxy.types import (
     Aggregation,

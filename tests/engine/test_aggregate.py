@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.engine.aggregation import combined, major, scalar, shares, strict, verdict_of
+from proxy.engine.judging import combined, major, scalar, shares, strict, verdict_of
 from proxy.types import Claim, Evidence, Finding, Judgement, Passage, Usage, Verdict
 
 S, U, C = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.CONTRADICTED
