@@ -63,6 +63,14 @@ def test_replicas_of_kubernetes_sign_links_alike_and_drain_before_they_are_kille
     assert server.drain_delay + server.drain + FAREWELL_SECONDS < pod["terminationGracePeriodSeconds"]
 
 
+def test_the_unit_has_a_user_that_is_there_before_it_starts_and_may_write_the_documented_audit_path() -> None:
+    unit = (DEPLOY / "vouch.service").read_text(encoding="utf-8")
+    lines = unit.splitlines()
+    assert {"User=vouch", "Group=vouch", "LogsDirectory=vouch", "StateDirectory=vouch"} <= {*lines}
+    assert "DynamicUser" not in unit, "its group is not there when the files of /etc/vouch are installed"
+    assert unit.index("useradd") < unit.index("-g vouch config.yaml")
+
+
 def test_nothing_that_a_deployment_mounts_is_written_by_vouch() -> None:
     assert compose()["services"]["vouch"]["read_only"]
     assert all(volume.endswith(":ro") for volume in compose()["services"]["vouch"]["volumes"])
