@@ -155,7 +155,8 @@ class LLMChecker:
             if verdict is not None:
                 return _judgement(verdict, said, usage)
             messages = self._prompt.again(messages, said)
-        reason = f"the checker's model gave no readable answer: {said.strip()!r}"[:MAX_REASON_CHARS]
+        # Not what it said: the reason of what is UNVERIFIED is logged, and chat text never is.
+        reason = f"the checker's model gave no readable answer: no verdict in {len(said.strip())} characters"
         return Judgement(Verdict.UNVERIFIED, reason=reason, usage=usage)
 
     async def _say(self, messages: Sequence[Json]) -> Reply:

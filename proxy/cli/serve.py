@@ -56,7 +56,7 @@ class VouchServer(uvicorn.Server):
                 app,
                 http=bounded(server),
                 log_config=None,
-                access_log=server.log_level == "debug",
+                access_log=False,  # it has queries, and so signatures; `RequestId` logs requests without them
                 timeout_graceful_shutdown=math.ceil(server.drain) + FAREWELL_SECONDS,
                 timeout_keep_alive=server.keep_alive,  # type: ignore[arg-type]
                 h11_max_incomplete_event_size=server.max_header_bytes,

@@ -112,17 +112,24 @@ def revoke_key(path: Path, name: str) -> None:
 
 def _write(path: Path, keys: Sequence[StoredKey]) -> None:
     """Replaces the file at once: a server never reads half of it. Only its owner may read it, unless its
-    mode was changed."""
+    mode was changed. The owner stays where the caller may give files away, as root may: the server that reads
+    the file still can."""
     temporary = path.with_name(f"{path.name}.tmp")
     try:
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        before = path.stat() if path.exists() else None
+        temporary.unlink(
+            missing_ok=True
+        )  # a link that the folder's owner put there would lead root elsewhere
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             for key in keys:
                 file.write(
                     json.dumps(key.model_dump(mode="json", exclude_unset=True), ensure_ascii=False) + "\n"
                 )
             file.flush()
-            os.fchmod(file.fileno(), mode)
+            if before:
+                with contextlib.suppress(PermissionError):
+                    os.fchown(file.fileno(), before.st_uid, before.st_gid)
+            os.fchmod(file.fileno(), before.st_mode & 0o777 if before else 0o600)
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:

@@ -200,10 +200,12 @@ async def test_a_second_malformed_answer_leaves_the_claim_unverified(
     upstream: Upstream, llm: HTTPUpstream
 ) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
-    upstream.enqueue(Reply("Factual Nonfactual", usage=usage), Reply("", usage=usage), REASONED_YES["ceg"])
+    upstream.enqueue(Reply("", usage=usage), Reply("Factual Nonfactual", usage=usage), REASONED_YES["ceg"])
     (judgement,) = await LLMChecker(llm).check([PAIR])
     assert (judgement.verdict, judgement.score) == (UNVERIFIED, 0.0)
     assert "no readable answer" in judgement.reason
+    assert "18 characters" in judgement.reason
+    assert "Nonfactual" not in judgement.reason, "the reason is logged"
     assert judgement.usage == Usage(20, 6)
     assert len(upstream.requests) == 2
 

@@ -187,6 +187,8 @@ async def test_a_second_unreadable_answer_is_an_error_of_its_sentences(
     found = await LLMExtractor(llm).extract(CLAIMS, "")
     assert [bool(one.error) for one in found] == [True, True, False]
     assert "no readable answer" in found[0].error
+    assert "6 characters" in found[0].error
+    assert "Sorry" not in found[0].error, "the error is logged"
     assert not any(one.parts for one in found)
     assert len(upstream.requests) == 2
     assert len(upstream.requests[1].body["messages"]) == 1  # providers refuse an empty turn

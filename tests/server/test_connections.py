@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import threading
 import time
@@ -73,6 +74,19 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if request.param == "h11":
         monkeypatch.setattr(connections, "PROTOCOL", H11Protocol)
     return str(request.param)
+
+
+def test_no_log_has_the_signature_of_a_link(
+    corpus: Library, upstream: Upstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    debug = settings(upstream, log_level="debug")
+    with caplog.at_level(logging.DEBUG), guarded(debug, corpus) as (server, url, _):
+        assert not server.config.access_log
+        asked = f"{url}/v1/references/none?expires=1790000000&signature=5ec4e7"
+        assert httpx.get(asked, timeout=30).status_code == 404
+        until(lambda: "GET /v1/references/" in caplog.text)
+    logged = "".join(record.getMessage() for record in caplog.records if not record.name.startswith("http"))
+    assert "5ec4e7" not in logged
 
 
 def test_an_endless_header_is_cut_off_at_its_limit(corpus: Library, upstream: Upstream) -> None:

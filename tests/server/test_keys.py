@@ -125,6 +125,20 @@ def test_a_line_that_is_no_key_is_named(file: Path, line: str, told: str) -> Non
     assert "plain" not in wrong.value.message
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+def test_changes_by_root_leave_the_file_to_its_owner(file: Path) -> None:
+    add_key(file, "first", ["models"])
+    os.chown(file, 10001, 10002)
+    elsewhere = file.with_name("elsewhere")
+    elsewhere.write_text("as it was")
+    file.with_name(f"{file.name}.tmp").symlink_to(elsewhere)
+    revoke_key(file, "first")
+    there = file.lstat()
+    assert (there.st_uid, there.st_gid, stat.S_IMODE(there.st_mode)) == (10001, 10002, 0o600)
+    assert stat.S_ISREG(there.st_mode)
+    assert elsewhere.read_text() == "as it was"
+
+
 def test_a_key_is_taken_and_refused_without_a_restart(
     file: Path, corpus: Library, upstream: Upstream
 ) -> None:

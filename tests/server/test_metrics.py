@@ -67,7 +67,9 @@ class Scraped:
 
 
 @pytest.fixture(scope="module")
-def url(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
+def url(
+    session_upstream: Upstream, corpus: Library, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """A server that has seen a bit of everything."""
     session_upstream.clear()
     model = {"model": "openai/m", "api_base": session_upstream.url, "api_key": "k", "max_retries": 0}
@@ -76,7 +78,8 @@ def url(session_upstream: Upstream, corpus: Library) -> Iterator[str]:
         {**model, "name": "test-hasty", "timeout": 0.3},
         {**model, "name": "dead", "api_base": "http://127.0.0.1:1/v1"},  # where nobody listens
     ]
-    with serving(validate({"upstreams": models}), corpus) as base:
+    audit = {"path": str(tmp_path_factory.mktemp("audit") / "audit.jsonl")}
+    with serving(validate({"upstreams": models, "audit": audit}), corpus) as base:
         session_upstream.enqueue(TRUE, TRUE)
         assert [post(base), post(base, stream=True)] == [200, 200]
         session_upstream.enqueue(UNKNOWN)
@@ -210,6 +213,10 @@ def test_the_alert_rules_are_well_formed() -> None:
             assert re.fullmatch(r"\d+[smh]", rule["for"])
             assert rule["labels"].keys() == {"severity"}
             assert rule["annotations"].keys() == {"summary", "description"}
+
+
+def test_lost_audit_records_are_an_alert() -> None:
+    assert any('vouch_audit_records_total{result="lost"}' in expression for expression in expressions())
 
 
 def test_the_dashboard_is_one_of_grafana() -> None:

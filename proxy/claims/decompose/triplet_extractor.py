@@ -19,7 +19,6 @@ PARAMS: Mapping[str, object] = {"temperature": 0, "max_tokens": 2048}
 MAX_SENTENCE_CHARS = 4_000
 """A longer sentence is not split."""
 _ASKED_AT_MOST = 2
-_MAX_ERROR_CHARS = 500
 
 
 class LLMExtractor:
@@ -107,8 +106,9 @@ class LLMExtractor:
             if reading.said:
                 return _Answer(usage, reading)
             messages = prompt.again(messages, said)
-        error = f"the extractor's model gave no readable answer: {said.strip()!r}"
-        return _Answer(usage, error=error[:_MAX_ERROR_CHARS])
+        # Not what it said: the error is logged, and chat text never is.
+        wrong = f"no triplets in {len(said.strip())} characters"
+        return _Answer(usage, error=f"the extractor's model gave no readable answer: {wrong}")
 
 
 @dataclass(frozen=True, slots=True)
