@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from proxy.config.checker_settings import Checker, Section
 from proxy.config.limit_settings import Limits
+from proxy.config.presets import PRESETS
 from proxy.config.store_settings import Milvus, StoreName
 from proxy.types import (
     WARNING,
@@ -304,6 +305,9 @@ class Citation(Section):
 DEFAULT_UPSTREAMS = (Upstream(model="vouch/extractive"), Upstream(model="vouch/demo"))
 
 
+AnySection = TypeVar("AnySection", bound=Section)
+
+
 class Settings(Section):
     """All settings, by section."""
 
@@ -342,6 +346,19 @@ class Settings(Section):
                 )
         return self
 
+    def within(self, limits: Limits) -> Self:
+        """The settings for a request with these limits. What it gets unasked is no more than a limit that was
+        set, either."""
+        rounds = PRESETS[self.preset].max_rounds
+        return self.model_copy(
+            update={
+                "limits": limits,
+                "retrieval": _at_most(self.retrieval, "top_k", limits),
+                "regeneration": _at_most(self.regeneration, "max_rounds", limits, rounds),
+                "verification": _at_most(self.verification, "deadline", limits),
+            }
+        )
+
     @model_validator(mode="after")
     def _filters_name_indexes(self) -> Self:
         for name in self.retrieval.milvus.filters:
@@ -375,3 +392,11 @@ class Settings(Section):
                     f"a key of server.api_keys has the index {key.index!r}; `indexes` has {known}"
                 )
         return self
+
+
+def _at_most(section: AnySection, name: str, limits: Limits, default: int = 0) -> AnySection:
+    """The section with a setting of it, or its default, lowered to the limit for requests."""
+    most, value = getattr(limits.options, name), getattr(section, name)
+    given = name in limits.options.model_fields_set and isinstance(most, int | float)
+    lower = given and (default if value is None else value) > most
+    return section.model_copy(update={name: most}) if lower else section

@@ -68,6 +68,7 @@ def create_app(
     metrics = Metrics(reloaders, gate, ending, audit, group) if settings.metrics.enabled else None
     admin = Administration(reloaders, keyless=not server.has_keys, group=group)
     signer, bodies = signer_of(server), LargeBodies()
+    own_settings = settings.within(settings.limits)
 
     async def closed() -> None:
         canary.close()
@@ -84,7 +85,7 @@ def create_app(
         async def handle(request: Request) -> Response:
             index, limits = request.state.index, request.state.limits
             current = reloaders[index].context
-            own = settings if limits is settings.limits else settings.model_copy(update={"limits": limits})
+            own = own_settings if limits is settings.limits else settings.within(limits)
             chats = ChatService(current, own, gate, ending, audit, signer.over(index) if signer else None)
             stale = any(reloader.failure for reloader in reloaders.values())
             return await answer(Endpoints(current, own, chats, gate, ending, canary, bodies, stale), request)

@@ -136,7 +136,7 @@ class Endpoints:
         name = body.get("model")
         if name is not None and not isinstance(name, str):
             raise RequestError("`model` must be a string.", param="model")
-        model = find_model(self.context.models, name)
+        model = find_model(self.context.models, name and name.removesuffix(UNCHECKED))
         route = request.scope["path"].removeprefix("/v1/")
         if model.forwarder is None:
             raise NotFoundError(f"The model {model.name!r} has no {route}; it only chats.", param="model")

@@ -5,6 +5,7 @@ One each for an LLM, a retriever and a checker, with the same Protocol as what t
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from proxy.errors import UpstreamConnectionError, UpstreamError, UpstreamProtoco
 from proxy.protocols import LLM, Checker, Retriever
 from proxy.types import Chat, Evidence, Judgement, Pair, Reply, ReplyChunk
 from proxy.upstream.budget import BudgetError
+
+log = logging.getLogger(__name__)
 
 _KINDS: tuple[tuple[type[UpstreamError], str], ...] = (
     (BudgetError, "budget"),
@@ -37,11 +40,14 @@ def kind(error: UpstreamError) -> str:
 
 @contextmanager
 def failing() -> Iterator[None]:
-    """Counts an upstream's error on its way."""
+    """Counts and logs an upstream's error on its way. What the upstream wrote may be of the chat: it is not
+    logged."""
     try:
         yield
     except UpstreamError as error:
         ASKER.get().counts["vouch_upstream_errors", kind(error)] += 1
+        model = ASKER.get().model or "a model"
+        log.warning("the upstream of %s failed: %s, status %d", model, kind(error), error.status)
         raise
 
 

@@ -15,6 +15,7 @@ import pytest
 from proxy.aio import ASKER, Asker, Gate
 from proxy.config.key_file import add_key, read_keys
 from proxy.config.limit_settings import Limits
+from proxy.config.settings import Settings
 from tests.corpora import ANIMALS, build_index
 from tests.light import light_server
 from tests.scripted_upstream import Upstream
@@ -63,6 +64,22 @@ def test_a_key_has_a_rate_of_its_own(url: str) -> None:
     assert [answer.status_code for answer in told] == [200, 429]
     assert told[0].headers["x-ratelimit-limit-requests"] == "1"
     assert check(url, "key-of-many").headers["x-ratelimit-limit-requests"] == "1000"
+
+
+def test_what_a_key_gets_unasked_is_no_more_than_it_may_ask_for() -> None:
+    settings = Settings.model_validate({"retrieval": {"top_k": 8}, "verification": {"deadline": 900}})
+    key = Limits.model_validate({"options": {"top_k": 3, "max_rounds": 0}})
+    own = settings.within(settings.limits.overridden(key))
+    assert (own.retrieval.top_k, own.regeneration.max_rounds, own.verification.deadline) == (3, 0, 900)
+    assert settings.within(settings.limits) == settings
+
+
+def test_a_key_with_a_lower_limit_is_refused_more(index: Path, upstream: Upstream) -> None:
+    keys = [{"name": "small", "key": "key-of-small", "limits": {"options": {"top_k": 1}}}]
+    chosen = settings_for(upstream.url, server={"api_keys": keys}, retrieval={"threshold": -1.0})
+    with light_server(chosen, index) as url:
+        assert "at most 1" in check(url, "key-of-small", top_k=2).json()["error"]["message"]
+        assert check(url, "key-of-small").status_code == 200
 
 
 def test_limits_in_the_key_file_hold_and_change_without_a_restart(index: Path, upstream: Upstream) -> None:

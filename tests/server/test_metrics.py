@@ -342,6 +342,7 @@ def test_a_stream_counts_as_it_ended(
             return Scraped(base).sum("vouch_requests_total", route="/v1/chat/completions", status=status)
 
         until(lambda: (seen("200"), seen("502"), seen("499")) == (1, 1, 1))
+    assert "connection broke off" in caplog.text or "failed: connection, status 502" in caplog.text
     assert "an internal error" not in caplog.text
 
 
