@@ -96,13 +96,20 @@ _UNTOLD = (
     rf"|\b(?:no|not enough|insufficient) {_DETAIL})"
 )
 _TOPIC = r"(?:(?:as (?:for|to)|regarding|concerning|about|when it comes to) [^,;]{1,80}, )?"
+_MATERIAL = (
+    rf"(?:{REFERENCE}|(?:the|this|these|your|our) (?:[\w-]+ ){{0,2}}?(?:handbook|manual|polic(?:y|ies)"
+    r"|guide(?:line)?s?|files?|documents?|documentation|sources?|knowledge base|faqs?|records?|passages?)\b)"
+)
 UNSAID = _any(
-    rf"{_TOPIC}{REFERENCE}(?: [a-z]+ly)? (?:do|does|did)(?: not|n't)(?: [a-z]+ly)? {_TELL}",
-    rf"{_TOPIC}{REFERENCE}(?: [a-z]+ly)? (?:contain|provide|give|offer|include|ha)[a-z]* no {_DETAIL}",
-    rf"{_TOPIC}(?:none|neither) of {REFERENCE} [a-z]+",
+    rf"{_TOPIC}{_MATERIAL}(?: [a-z]+ly)? (?:do|does|did)(?: not|n't)(?: [a-z]+ly)? {_TELL}",
+    rf"{_TOPIC}{_MATERIAL}(?: [a-z]+ly)? (?:contain|provide|give|offer|include|ha)[a-z]* no {_DETAIL}",
+    rf"{_TOPIC}{_MATERIAL}(?: [a-z]+ly)? (?:say|ha[sv]e?|contain|provide|give|offer|include)s? nothing\b",
+    rf"{_TOPIC}(?:none|neither|nothing) (?:of|in) {_MATERIAL} [a-z]+",
+    rf"no {_DETAIL} (?:about|on|regarding|concerning) [^,;]{{1,80}} (?:was|were|is|could be)"
+    r" (?:found|available)\b",
     rf"(?:[a-z]+, )?{SOURCED}, [^,;]{{0,80}}?{_UNTOLD}",
     rf"(?:[a-z]+, )?[^,;]{{0,120}}?{_UNTOLD}"
-    rf"[^,;]{{0,120}}? (?:in|from|by|within|based on) (?:any of |one of )?{REFERENCE}",
+    rf"[^,;]{{0,120}}? (?:in|from|by|within|based on) (?:any of |one of )?{_MATERIAL}",
 )
 """That the material does not tell something (`The provided documents do not mention it`)."""
 EMPTY_TALK = _any(
@@ -199,11 +206,15 @@ _UNTOLD_ZH = (
     r"|不得而知"
 )
 _TOPIC_ZH = r"(?:(?:关于|对于|至于|有关)[^，,。；;]{1,40}[，,])?"
+_MATERIAL_ZH = (
+    rf"(?:{REFERENCE_ZH}|(?:[这该本您][份本篇个]?)?[^，,。；;]{{0,6}}?"
+    r"(?:手册|文件|制度|指南|规定|说明书|知识库)[中里]?(?:的内容)?)"
+)
 UNSAID_ZH = _any(
-    rf"{_TOPIC_ZH}{REFERENCE_ZH}[中里]?(?:并|都|均|也|似乎|还){{0,2}}(?:没有?|未能?|并未|无)(?:明确|直接|具体|详细|任何){{0,2}}地?"
+    rf"{_TOPIC_ZH}{_MATERIAL_ZH}[中里]?(?:并|都|均|也|似乎|还){{0,2}}(?:没有?|未能?|并未|无)(?:明确|直接|具体|详细|任何){{0,2}}地?"
     r"(?:提到|提及|说明|提供|给出|涉及|包含|指出|记载|相关|关于|有关|信息|描述|讨论)"
     rf"|{SOURCED_ZH}[中里]?[，,]?[^，,。；;]{{0,40}}?(?:{_UNTOLD_ZH})"
-    rf"|[^，,。；;]{{0,40}}?(?:没有|未)在{REFERENCE_ZH}"
+    rf"|[^，,。；;]{{0,40}}?(?:没有|未)在{_MATERIAL_ZH}"
 )
 EMPTY_TALK_ZH = _any(
     r"(?:你好|您好|大家好|嗨|早上好|下午好|晚上好|亲爱的)[^，。]{0,6}[，。！!~]*$",

@@ -102,6 +102,13 @@ def test_clauses_of_an_attributed_fact_are_spans_of_the_draft() -> None:
         "抱歉，根据已有信息无法给出准确的评价。",
         "提供的资料中未提及该信息。",
         "（来源：文档2）",
+        "The handbook says nothing about dogs.",
+        "The travel policy does not list parking fees.",
+        "There is no information about this in the handbook.",
+        "No information on parking was found.",
+        "Nothing in the documents covers this.",
+        "这份文件没有提及停车位。",
+        "手册没有说明审批需要多长时间。",
     ],
 )
 def test_that_the_material_does_not_say_is_no_fact(plain: str) -> None:
@@ -121,6 +128,9 @@ def test_that_the_material_does_not_say_is_no_fact(plain: str) -> None:
         "文档2没有提到罗马的人口，但指出它建于1950年。",
         "这首歌的来源不得而知。",
         "水源中没有细菌。",
+        "The policy does not apply to contractors.",
+        "The files have not been deleted since 2019.",
+        "公司规定没有例外。",
     ],
 )
 def test_a_fact_beside_the_material_is_checkable(plain: str) -> None:
