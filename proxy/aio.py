@@ -58,6 +58,7 @@ class Asker:
         waited: seconds that the request waited for its place; None where it needed none.
         model: the name of the model that it asks.
         failed: the HTTP status of the error that its stream ended with; 0: with none.
+        ended: whether the last event of its stream is on its way.
         phases: seconds spent in each phase (upstream, retrieval, checking, correction), added up.
         counts: what happened, by the name of the metric and its labels.
         steps: what was done when, in the order in which it ended.
@@ -75,6 +76,7 @@ class Asker:
     waited: float | None = None
     model: str = ""
     failed: int = 0
+    ended: bool = False
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
     steps: list[Step] = field(default_factory=list)

@@ -61,15 +61,6 @@ class Mounted:
         await self.app(scope, receive, send)
 
 
-_LAST_EVENTS = (b"event: response.completed", b"event: response.incomplete", b"event: response.failed")
-_DONE, _DONE_ROOM = b"data: [DONE]", 20
-
-
-def _is_last(body: bytes) -> bool:
-    """Whether a piece of a stream ends it for the client."""
-    return _DONE in body[-_DONE_ROOM:] or body.startswith(_LAST_EVENTS)
-
-
 class RequestId:
     """`x-request-id` on every response: the client's own where it is safe to repeat, else a new one.
 
@@ -110,13 +101,14 @@ class RequestId:
                 status = message["status"]
                 others = [header for header in message.get("headers", ()) if header[0] != _REQUEST_ID]
                 message = {**message, "headers": [*others, (_REQUEST_ID, request_id)]}
-            else:  # clients close a stream as soon as they have read its last event
-                whole = not message.get("more_body") or whole or _is_last(message.get("body", b""))
+            else:
+                whole = not message.get("more_body")
             await send(message)
 
         try:
             await self.app(scope, receive, send_with_id)
-            status = asker.failed or (status if whole else GONE)
+            # Clients close a stream as soon as they have read its last event.
+            status = asker.failed or (status if whole or asker.ended else GONE)
         except ClientDisconnect:  # in the middle of its body
             status = GONE
         except asyncio.CancelledError:

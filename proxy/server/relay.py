@@ -78,6 +78,7 @@ class Relayed(Response):
             try:
                 async for piece in pieces:
                     self._count(piece)
+                    ASKER.get().ended = DONE.rstrip() in piece[-2 * len(DONE) :]
                     yield piece
             except VouchError as error:
                 if not self._streams:

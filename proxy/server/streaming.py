@@ -117,7 +117,9 @@ async def _sent(
                     yield piece
             if not coming.done():
                 raise StoppingError  # noqa: TRY301
-            for piece in serializer.event(coming.result()):
+            stream_event = coming.result()
+            ASKER.get().ended = isinstance(stream_event, Answer)
+            for piece in serializer.event(stream_event):
                 yield piece
             coming = asyncio.ensure_future(anext(events))
     except StopAsyncIteration:
@@ -133,6 +135,7 @@ async def _sent(
             yield piece
     finally:
         await _closed(coming, events)
+    ASKER.get().ended = True
     for piece in serializer.end():
         yield piece
 
